@@ -197,7 +197,7 @@ def _check_score(
     if not -RANGE_TOLERANCE <= score <= top_level + RANGE_TOLERANCE:
         raise _invalid(question, f"the score is outside 0 to {top_level}", "bad_score")
     expected = math.fsum(level * share for level, share in enumerate(shares))
-    # Each rounded probability may be off by `rounding` and weighs as much as its level; the score is rounded too.
+    # Each rounded probability may be off by `rounding` and weighs as much as its level; so may the score.
     if abs(score - expected) > SUM_TOLERANCE + rounding * (1 + sum(range(len(shares)))):
         reading.warnings.append(f"{question.id}: the score is not the mean of its levels")
     legend = answer.get("legend")
