@@ -233,12 +233,15 @@ def without_echo(message: str, state: State, window: int = 12) -> str:
     return "".join(kept)
 
 
-def _texts(state: object) -> Iterator[str]:
-    if isinstance(state, str):
-        yield state
-    elif isinstance(state, dict | list):
-        for part in state.values() if isinstance(state, dict) else state:
-            yield from _texts(part)
+def _texts(state: State) -> Iterator[str]:
+    # A stack and not a recursion: how deep a state is nested is up to whoever sent it.
+    waiting: list[object] = [state]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict | list):
+            waiting.extend(part.values() if isinstance(part, dict) else part)
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:

@@ -35,16 +35,20 @@ def text_of(state: object) -> str:
 
 
 def _values(state: object) -> Iterator[str]:
-    if isinstance(state, str):
-        yield state
-    elif isinstance(state, dict):
-        for key in sorted(state):
-            yield from _values(state[key])
-    elif isinstance(state, list):
-        for part in state:
-            yield from _values(part)
-    elif isinstance(state, int | float) and not isinstance(state, bool):
-        yield str(state)
+    # A stack and not a recursion: how deep a state is nested is up to whoever sent it.
+    waiting = [state]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(fields):
+                waiting.extend(fields[key] for key in sorted(fields, reverse=True))
+            case list(parts):
+                waiting.extend(reversed(parts))
+            case bool() | None:
+                continue
+            case number:
+                yield str(number)
 
 
 def normalise(text: str) -> str:
