@@ -40,8 +40,9 @@ class BinCount:
     """One row of an aggregation: how many items of a label fell into one grid bin of one stratum.
 
     `reviewed`: looked at as a matter of course, with one constant chance. `audited`: automatic when they
-    came, `labelled` and `wrong` after thinning to equal chances. `uncovered`: could never be labelled (pi = 0).
-    `wrong` includes audits that were drawn and stayed unanswered past their deadline, and so does `labelled`.
+    came, with `labelled` and `wrong` counted after thinning to equal chances. `uncovered`: could never be
+    labelled (pi = 0). `wrong` and `labelled` both include audits
+    that were drawn and stayed unanswered past their deadline.
     `pi_sum` adds up pi over all items of the row, labelled or not.
     """
 
@@ -137,15 +138,19 @@ def stratified_bounds(
     reviewed: Stratum, audited: Stratum, delta: float, *, uncovered: ArrayLike = 0.0
 ) -> Floats:
     """Exact bounds weighted by the strata's items; an empty stratum leaves all of delta to the other."""
-    both = (reviewed.items > 0) & (audited.items > 0)
-    delta_r = np.where(both, REVIEWED_SHARE * delta, delta)
-    delta_a = np.where(both, (1 - REVIEWED_SHARE) * delta, delta)
+    delta_r, delta_a = split_delta(reviewed.items, audited.items, delta)
     bound_r = upper_bounds(reviewed.wrong, reviewed.labelled, delta_r)
     bound_a = upper_bounds(audited.wrong, audited.labelled, delta_a)
     unknown = np.asarray(uncovered, np.float64)
     items = reviewed.items + audited.items + unknown
     expected = reviewed.items * bound_r + audited.items * bound_a + unknown
     return np.asarray(np.where(items > 0, expected / np.maximum(items, 1), 1.0), np.float64)
+
+
+def split_delta(reviewed_items: ArrayLike, audited_items: ArrayLike, delta: float) -> tuple[Floats, Floats]:
+    """Risk for the reviewed and for the audited stratum."""
+    both = (np.asarray(reviewed_items) > 0) & (np.asarray(audited_items) > 0)
+    return np.where(both, REVIEWED_SHARE * delta, delta), np.where(both, (1 - REVIEWED_SHARE) * delta, delta)
 
 
 def start_mass(alpha: float, delta: float) -> float:
