@@ -1,0 +1,10 @@
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("apps.accounts.urls")),
+]
+
+handler400 = "apps.core.errors_pages.bad_request"
+handler403 = "apps.core.errors_pages.forbidden"
+handler404 = "apps.core.errors_pages.not_found"
+handler500 = "apps.core.errors_pages.server_error"

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from apps.policies.models import Policy
+from apps.workflows.models import Endpoint, QuestionSet, Workflow
+
+
+class Item(models.Model):
+    """One incoming thing: what lists and counts need. Its content is apart (`ItemContent`)."""
+
+    class Status(models.TextChoices):
+        RECEIVED = "received"
+        DECIDING = "deciding"
+        IN_REVIEW = "in_review", "in review"
+        SETTLED = "settled"
+
+    class SettledBy(models.TextChoices):
+        POLICY = "policy"
+        PEOPLE = "people"
+
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="items")
+    external_id = models.CharField(max_length=200)
+    content_hash = models.CharField(max_length=64)
+    title = models.CharField(max_length=200, help_text="the first words, for lists")
+    source = models.CharField(max_length=40, help_text="api, file, demo, …")
+    metadata = models.JSONField(default=dict)
+    priority = models.IntegerField(default=0)
+    status = models.CharField(max_length=10, choices=Status, default=Status.RECEIVED)
+    settled_by = models.CharField(max_length=10, choices=SettledBy, null=True, blank=True)
+    audit_open = models.BooleanField(default=False)
+    received_at = models.DateTimeField(
+        help_text="when it reached the source; created_at is when it reached us"
+    )
+    created_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+    # Claiming (see pipeline.claims): results are written only by the holder of the token.
+    claim_token = models.UUIDField(null=True, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True, blank=True)
+    wait_reason = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["workflow", "external_id"], name="item_external_id_unique"),
+            models.CheckConstraint(
+                condition=Q(status__in=["received", "deciding", "in_review", "settled"]),
+                name="item_status_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="settled", settled_by__isnull=False, settled_at__isnull=False)
+                | (~Q(status="settled") & Q(settled_by__isnull=True, settled_at__isnull=True)),
+                name="item_settled_says_by_whom",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="deciding", claim_token__isnull=False, claimed_until__isnull=False)
+                | (~Q(status="deciding") & Q(claim_token__isnull=True, claimed_until__isnull=True)),
+                name="item_claim_only_while_deciding",
+            ),
+            models.CheckConstraint(
+                condition=Q(audit_open=False) | Q(status="settled", settled_by="policy"),
+                name="item_audit_is_of_settled",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["workflow", "-id"], name="item_newest"),
+            models.Index(fields=["workflow", "status", "-id"], name="item_by_status"),
+            # What workers look for: a small index however many items are settled.
+            models.Index(
+                fields=["workflow", "-priority", "id"], condition=Q(status="received"), name="item_to_decide"
+            ),
+            models.Index(fields=["claimed_until"], condition=Q(status="deciding"), name="item_claimed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class ItemContent(models.Model):
+    """What came in. `state` is what the model reads; `text` is the same as people and word rules read it."""
+
+    item = models.OneToOneField(Item, on_delete=models.CASCADE, primary_key=True, related_name="content")
+    state = models.JSONField()
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"content of item {self.item_id}"
+
+
+class Decision(models.Model):
+    """What one model answered for one item under one question set. Never edited (trigger).
+
+    `answers`: {question key: {"kind", "probabilities": [[option id, p], …] in declared order, "raw_confidence"}}.
+    """
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="decisions")
+    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+")
+    is_primary = models.BooleanField(default=True)
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, related_name="+")
+    model_requested = models.CharField(max_length=120)
+    model = models.CharField(max_length=120, help_text="as named in the reply")
+    request_id = models.CharField(max_length=200, blank=True)
+    http_status = models.PositiveSmallIntegerField()
+    latency_s = models.FloatField(help_text="the call alone")
+    input_tokens = models.PositiveIntegerField(null=True)
+    output_tokens = models.PositiveIntegerField(null=True)
+    cost = models.DecimalField(
+        max_digits=14, decimal_places=9, null=True, help_text="USD, from the tokens and the price then"
+    )
+    warnings = models.JSONField(default=list)
+    answers = models.JSONField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["item", "question_set"], condition=Q(is_primary=True), name="decision_one_primary"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"decision {self.pk} of item {self.item_id}"
+
+
+class DecisionPayload(models.Model):
+    """The raw exchange, apart so that erasure can clear it and lists never carry it."""
+
+    decision = models.OneToOneField(
+        Decision, on_delete=models.CASCADE, primary_key=True, related_name="payload"
+    )
+    request = models.TextField()
+    reply = models.TextField()
+
+    def __str__(self) -> str:
+        return f"exchange of decision {self.decision_id}"
+
+
+class Route(models.Model):
+    """Where the policy sent an item and why. Written once (trigger); a later one supersedes it.
+
+    Everything `recalibration.md` section 0 needs: label, p, every gate with its numbers, `pi`, `drawn`.
+    `decision` is null when the model could not answer this item.
+    """
+
+    class Outcome(models.TextChoices):
+        AUTOMATIC = "automatic"
+        REVIEW = "review"
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="routes")
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="+")
+    decision = models.OneToOneField(Decision, on_delete=models.PROTECT, null=True, related_name="route")
+    policy = models.ForeignKey(Policy, on_delete=models.PROTECT, related_name="+")
+    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+")
+    outcome = models.CharField(max_length=10, choices=Outcome)
+    label = models.CharField(max_length=120, null=True)
+    p = models.FloatField(null=True)
+    gates = models.JSONField()
+    reasons = models.JSONField()
+    pi = models.FloatField()
+    drawn = models.BooleanField()
+    open_but_threshold = models.BooleanField(help_text="every gate except the threshold was open")
+    created_at = models.DateTimeField()
+    superseded_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["item"], condition=Q(superseded_at__isnull=True), name="route_one_in_force"
+            ),
+            models.CheckConstraint(condition=Q(pi__gte=0, pi__lte=1), name="route_pi_is_a_probability"),
+            models.CheckConstraint(
+                condition=Q(p__isnull=True, label__isnull=True) | Q(p__gte=0, p__lte=1, label__isnull=False),
+                name="route_p_is_a_probability",
+            ),
+            models.CheckConstraint(
+                condition=Q(outcome="automatic") | Q(drawn=False), name="route_only_automatic_drawn"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["workflow", "created_at"], name="route_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} route of item {self.item_id}"

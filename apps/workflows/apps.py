@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class WorkflowsConfig(AppConfig):
+    name = "apps.workflows"
