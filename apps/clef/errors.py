@@ -16,7 +16,6 @@
 No error ever holds the state or anything a server echoed of it.
 """
 
-# ruff: noqa: N818 - the names say what happened; that they are errors shows in the tree above.
 from __future__ import annotations
 
 from typing import Literal

@@ -138,6 +138,8 @@ def _meaning(kind: EndpointKind, status: int, complaint: Complaint, raw: str) ->
         known = WORKERS_AI_BY_CODE.get(code) if status == 200 else WORKERS_AI.get((status, code))
         if known:
             return known
+    if kind == "workers-ai" and status >= 500:
+        return SERVER  # the edge or the origin, also where a plain server would mean a full queue
     if kind == "systemone" and status == 200 and code is not None and 400 <= code < 600:
         status = code  # OpenRouter puts the status it means into the body
     if status == 500 and "validation" in complaint.message.lower():

@@ -14,7 +14,7 @@ from .features import text_of
 Problem = Literal["missing", "wrong_type", "unknown_type", "limit", "extra_field", "image"]
 
 
-class Refused(Exception):  # noqa: N818 - it is a reply, not a fault of the server
+class Refused(Exception):
     """`place` is the path to the field; what stood there is never repeated."""
 
     def __init__(self, problem: Problem, place: tuple[str, ...], message: str) -> None:

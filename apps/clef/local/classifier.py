@@ -34,8 +34,8 @@ FOLDS = 10
 MAX_RANK = 256
 STRENGTH = 10.0
 TEMPERATURES = (0.2, 5.0)
-# Cosine to probability where nothing can be fitted: 0.1 more likeness is e times the odds.
-LIKENESS_SCALE = 10.0
+# Cosine to probability where nothing can be fitted: a sixth more likeness is e times the odds.
+LIKENESS_SCALE = 6.0
 NEUTRAL_LIKENESS = 0.25
 WORD_WEIGHT = 0.7
 

@@ -57,7 +57,7 @@ class StandIn(ThreadingHTTPServer):
         self.models = ModelCache()
         self._faults = iter(faults)
         self._faults_lock = threading.Lock()
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
 
     def server_bind(self) -> None:
         # HTTPServer would look up this machine's name, which can take seconds without a resolver.
