@@ -62,7 +62,7 @@ def test_a_decision_takes_the_delay_and_little_more() -> None:
         client.post("/v1/systemone", json=ASK)
         started = time.monotonic()
         client.post("/v1/systemone", json=ASK)
-        assert 0.1 <= time.monotonic() - started < 0.5
+        assert 0.1 <= time.monotonic() - started < 1.0
 
 
 def test_decisions_wait_side_by_side() -> None:
