@@ -80,7 +80,8 @@ def joint_budget_threshold(
     """Lowest grid value with at most alpha wrong automatic decisions per incoming item.
 
     By conformal risk control: holds on average over recalibrations, not with a confidence, and says nothing
-    about the share of wrong among automatic items. Takes all labelled items of the window, automatic or not. None: no value passes.
+    about the share of wrong among automatic items. Takes all labelled items of the window, automatic or not.
+    None: no value passes.
     """
     values, confidence = np.sort(np.asarray(grid, np.float64)), np.asarray(conf, np.float64)
     w = to_weights(weights)
