@@ -6,17 +6,16 @@ import math
 
 
 def check_number(name: str, value: float, low: float = 0.0, high: float = 1.0) -> None:
-    # The negated form refuses NaN as well.
-    if isinstance(value, bool) or not low <= value <= high:
-        limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+    if not is_number(value) or not low <= value <= high:
+        limits = f"finite and at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
         raise ValueError(f"{name}: must be {limits}")
-    if value == math.inf:
-        raise ValueError(f"{name}: must be finite")
 
 
 def is_number(value: object) -> bool:
-    """Whether it can be compared as an amount: `true`, text and infinities cannot."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it can be compared as an amount: `true`, text, NaN and infinities cannot."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_scalar(value: object) -> bool:
@@ -28,6 +27,8 @@ def is_list_of_scalars(value: object) -> bool:
 
 
 def check_distinct(name: str, ids: list[str]) -> None:
-    twice = sorted({each for each in ids if ids.count(each) > 1})
-    if twice or "" in ids:
-        raise ValueError(f"{name}: each needs an id of its own ({', '.join(twice) or 'one is empty'})")
+    if "" in ids:
+        raise ValueError(f"{name}: an id is empty")
+    if len(set(ids)) < len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        raise ValueError(f"{name}: {twice!r} is there twice")

@@ -124,7 +124,8 @@ class TextOverride:
 class AnswerOverride:
     """Holds items for another question's answer.
 
-    `at_least` bounds P(yes) of a noul, P(option) of a choice, P(level >= option) of a score.
+    `at_least` bounds P(yes) of a noul, P(option) of a choice, P(level >= option) of a score. An option of the
+    routing question also counts as reached when it is on top. Without such an answer the item is held.
     """
 
     id: str
@@ -239,9 +240,14 @@ class QuestionAnswer:
         return max(self.probabilities, key=lambda pair: pair[1])
 
     @property
-    def p_runner_up(self) -> float:
-        """The second highest probability, 0 when there is one option only."""
-        return sorted((p for _, p in self.probabilities), reverse=True)[1] if self.probabilities[1:] else 0.0
+    def runner_up(self) -> tuple[str, float] | None:
+        top = self.top
+        others = [pair for pair in self.probabilities if pair is not top]
+        return max(others, key=lambda pair: pair[1]) if others else None
+
+    def p(self, option: str) -> float | None:
+        """The option's probability, None when it was not among those asked."""
+        return next((p for name, p in self.probabilities if name == option), None)
 
 
 @dataclass(frozen=True, slots=True)

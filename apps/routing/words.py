@@ -13,7 +13,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-MAX_PHRASES = 500
+MAX_PHRASES = 200
 MAX_PHRASE_CHARACTERS = 100
 
 # Letters that Unicode does not take apart although a reader sees the plain one.
@@ -35,6 +35,8 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
+# Longer decompositions are whole sentences in one sign (U+FDFA: 18 letters), good only for growing a text.
+_LONGEST_DECOMPOSITION = 4
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 # The Arabic article with what may stand before it: العقد, والعقد, بالعقد and للعقد are all the word عقد.
 _ARTICLE = re.compile(r"(?<= )[وف]?(?:[بك]?ال|لل)(?=\w\w)")
@@ -49,6 +51,8 @@ def _fold_character(character: str) -> str:
     if digit is not None:
         return str(digit)
     parts = unicodedata.normalize("NFKD", character).casefold()
+    if len(parts) > _LONGEST_DECOMPOSITION:
+        return character
     return "".join(
         _PLAIN.get(part, part)
         for part in parts
@@ -73,7 +77,7 @@ class ScannedText:
     @classmethod
     def of(cls, text: str) -> ScannedText:
         words = f" {' '.join(_TOKEN.findall(fold(text)))} "
-        return cls(words, _ARTICLE.sub("", words))
+        return cls(words, _ARTICLE.sub("", words) if _ARTICLE.search(words) else words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +102,7 @@ class Phrase:
         return cls(written, text.words[:-1], text.bare[:-1])
 
     def occurs_in(self, text: ScannedText) -> bool:
-        return self.needle in text.words or self.bare_needle in text.bare
+        if self.needle in text.words:
+            return True
+        has_articles = self.needle != self.bare_needle or text.words is not text.bare
+        return has_articles and self.bare_needle in text.bare
