@@ -37,6 +37,8 @@ class ReviewTask(models.Model):
     reviews_done = models.PositiveSmallIntegerField(default=0)
     priority = models.IntegerField(default=0)
     due_at = models.DateTimeField()
+    # Kept by a trigger on leases: null while somebody may take it, else when the earliest lease runs out.
+    held_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
 
