@@ -28,6 +28,10 @@ LOCKS = {
 }  # each later one holds all of the earlier
 OLDEST = (3, 11)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ANOTHERS = (
+    f"{ROOT / '.venv'} was made by another user and cannot be used or changed by this one: run as that user, or "
+    "have it deleted."
+)
 USAGE = "usage: bootstrap.py run|test [--browser] -- ARGUMENTS OF PYTHON…"
 
 
@@ -60,19 +64,15 @@ class VirtualEnvironment:
     def complete(self) -> None:
         """Make it, repair it or bring it up to date."""
         stamped = self._stamped()
+        if self.folder.exists() and not os.access(self.folder, os.W_OK):
+            raise CannotContinue(ANOTHERS)
         if not self.folder.exists():
             self._create("Making .venv, a virtual environment of this folder alone …")
         elif not self._python_runs():
             self._create("Making .venv anew: the one that is here has no working Python 3.11 or newer …")
         elif "begun" in stamped:
             self._create("Making .venv anew: installing into it was interrupted …")
-        try:
-            self._install()
-        except subprocess.CalledProcessError as error:
-            raise CannotContinue(
-                "The packages could not be installed; pip's reason is above. It is safe to run the same again; "
-                "without a network, pip needs a mirror or a folder of wheels in its configuration."
-            ) from error
+        self._install()
 
     def _install(self) -> None:
         count = len(self.missing())
@@ -80,9 +80,20 @@ class VirtualEnvironment:
         self.stamp.write_text(json.dumps({"begun": self.which}))
         options = ("--require-hashes", "--only-binary=:all:", "--disable-pip-version-check", "--no-input")
         quiet = ("--quiet", "--progress-bar=off", "--root-user-action=ignore")
-        command = [*self._pip(), "install", *options, *quiet, "-r", str(self.lock)]
-        # A user's own `user = true` in pip's configuration would point away from the environment.
-        subprocess.run(command, check=True, env={**os.environ, "PIP_USER": "0"})  # noqa: S603 - our own arguments
+        done = subprocess.run(  # noqa: S603 - our own arguments
+            [*self._pip(), "install", *options, *quiet, "-r", str(self.lock)],
+            # A user's own `user = true` in pip's configuration would point out of the environment.
+            env={**os.environ, "PIP_USER": "0"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # shown only when it matters: pip warns about every index it finds empty
+            check=False,
+        )
+        if done.returncode != 0:
+            say(done.stdout.decode(errors="replace"))
+            raise CannotContinue(
+                "The packages could not be installed; pip's reason is above. It is safe to run the same again; "
+                "without a network, pip needs a mirror or a folder of wheels in its configuration."
+            )
         names = list(LOCKS)[: list(LOCKS).index(self.which) + 1]
         self.stamp.write_text(json.dumps({name: digest(self.root / LOCKS[name]) for name in names}))
 
@@ -217,14 +228,12 @@ def main(arguments: list[str]) -> NoReturn:
         environment = prepare(arguments[0])
         if "--browser" in arguments[1:split]:
             os.environ["CHROMIUM"] = ensure_chromium()
+        # In place of this process, so that Ctrl-C and SIGTERM reach the command itself.
+        os.execv(environment.python, [str(environment.python), *arguments[split + 1 :]])  # noqa: S606 - no shell is wanted
     except CannotContinue as error:
         sys.exit(str(error))
-    except PermissionError as error:
-        sys.exit(
-            f"{error.filename} may not be written by this user: run as its owner, or delete {ROOT}/.venv."
-        )
-    # In place of this process, so that Ctrl-C and SIGTERM reach the command itself.
-    os.execv(environment.python, [str(environment.python), *arguments[split + 1 :]])  # noqa: S606 - no shell is wanted
+    except PermissionError:
+        sys.exit(ANOTHERS)
 
 
 if __name__ == "__main__":
