@@ -1,4 +1,14 @@
-from django.urls import URLPattern
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path
 
-app_name = "accounts"
-urlpatterns: list[URLPattern] = []
+from apps.accounts.views import SignInView, home
+
+_accounts = [
+    path("sign-in/", SignInView.as_view(), name="sign_in"),
+    path("sign-out/", LogoutView.as_view(), name="sign_out"),
+]
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("", include((_accounts, "accounts"))),
+]

@@ -1,0 +1,51 @@
+"""A JSON value as the flat rows that a page shows, without recursion: what a sender nests cannot exhaust the stack."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+MAX_DEPTH = 4
+MAX_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`value` is None for a branch, whose own rows follow one step deeper."""
+
+    name: str
+    value: str | None
+    depth: int
+
+
+def rows_of(state: object) -> list[Row]:
+    """Names and values in the sender's order. Nothing is left out: what lies deeper than `MAX_DEPTH`, and what
+    comes after `MAX_ROWS`, is one last value in JSON."""
+    rows: list[Row] = []
+    waiting = list(reversed(_children(state, 0)))
+    while waiting:
+        name, value, depth = waiting.pop()
+        if len(rows) == MAX_ROWS - 1 and waiting:
+            rest = [{name: value}, *({each[0]: each[1]} for each in reversed(waiting))]
+            rows.append(Row(f"{len(rest)} more", _as_json(rest), 0))
+            break
+        inner = _children(value, depth + 1) if depth < MAX_DEPTH else []
+        rows.append(Row(name, None if inner else _as_text(value), depth))
+        waiting.extend(reversed(inner))
+    return rows
+
+
+def _children(value: object, depth: int) -> list[tuple[str, object, int]]:
+    if isinstance(value, dict):
+        return [(str(name), inner, depth) for name, inner in value.items()]
+    if isinstance(value, list):
+        return [(str(index), inner, depth) for index, inner in enumerate(value, start=1)]
+    return []
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else _as_json(value)
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
