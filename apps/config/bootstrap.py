@@ -150,8 +150,7 @@ def ends_well(command: list[str | Path]) -> bool:
         return False
 
 
-def find_chromium() -> str | None:
-    named = os.environ.get("CHROMIUM")
+def find_chromium(named: str) -> str | None:
     if named:
         found = shutil.which(named)
         if found is None:
@@ -160,15 +159,15 @@ def find_chromium() -> str | None:
     return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
 
 
-def ensure_chromium() -> str:
-    """The system's Chromium, installed from Debian's packages when there is none and we are root."""
-    found = find_chromium()
+def ensure_chromium(named: str) -> str:
+    """The program `named`, or the system's; with none of it, root gets it from Debian's packages."""
+    found = find_chromium(named)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         say("Installing Chromium for the browser tests from this system's packages …")
         _apt_get("update", limit_s=180)
         # fonts-noto-core: without it Arabic is drawn as boxes.
         _apt_get("install", "--yes", "--no-install-recommends", "chromium", "fonts-noto-core", limit_s=600)
-        found = find_chromium()
+        found = find_chromium(named)
     if found is None:
         raise CannotContinue(
             "The browser tests need Chromium: install it (Debian: apt-get install chromium fonts-noto-core), or "
@@ -227,7 +226,7 @@ def main(arguments: list[str]) -> NoReturn:
     try:
         environment = prepare(arguments[0])
         if "--browser" in arguments[1:split]:
-            os.environ["CHROMIUM"] = ensure_chromium()
+            os.environ["CHROMIUM"] = ensure_chromium(os.environ.get("CHROMIUM", ""))
         # In place of this process, so that Ctrl-C and SIGTERM reach the command itself.
         os.execv(environment.python, [str(environment.python), *arguments[split + 1 :]])  # noqa: S606 - no shell is wanted
     except CannotContinue as error:

@@ -194,7 +194,7 @@ if WHITENOISE_USE_FINDERS:
 CLOUDFLARE_API_BASE = env.text("CLOUDFLARE_API_BASE") or "https://api.cloudflare.com/client/v4"
 
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"))
-_log_fields = [
+_log_fields: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),

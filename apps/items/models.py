@@ -129,16 +129,18 @@ class Decision(models.Model):
 
 
 class DecisionPayload(models.Model):
-    """The raw exchange, apart so that erasure can clear it and lists never carry it."""
+    """The raw reply, apart so that erasure can clear it and lists never carry it.
+
+    What was sent is not kept a second time: the item's state and the question set's version rebuild it.
+    """
 
     decision = models.OneToOneField(
         Decision, on_delete=models.CASCADE, primary_key=True, related_name="payload"
     )
-    request = models.TextField()
     reply = models.TextField()
 
     def __str__(self) -> str:
-        return f"exchange of decision {self.decision_id}"
+        return f"reply of decision {self.decision_id}"
 
 
 class Route(models.Model):
@@ -154,7 +156,7 @@ class Route(models.Model):
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="routes")
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="+")
-    decision = models.OneToOneField(Decision, on_delete=models.PROTECT, null=True, related_name="route")
+    decision = models.ForeignKey(Decision, on_delete=models.PROTECT, null=True, related_name="routes")
     policy = models.ForeignKey(Policy, on_delete=models.PROTECT, related_name="+")
     question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+")
     outcome = models.CharField(max_length=10, choices=Outcome)

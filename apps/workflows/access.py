@@ -37,7 +37,10 @@ def get_workflow_for(*, user: Asker, slug: str, role: Role) -> Workflow:
 
 
 def is_manager(*, user: Asker, workflow: Workflow) -> bool:
-    return Membership.objects.filter(user_id=user.pk, workflow=workflow, role=Role.MANAGER).exists()
+    return (
+        isinstance(user, User)
+        and Membership.objects.filter(user=user, workflow=workflow, role=Role.MANAGER).exists()
+    )
 
 
 def check_operator(user: Asker) -> None:

@@ -1,0 +1,66 @@
+"""Runs what is due: an automatic run asks the policy in force once more, then the effect is written and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+from django.db import transaction
+
+from apps.actions.models import ActionRun
+from apps.actions.services import claim_runs, hold_run, perform
+from apps.items.models import Item, Route
+from apps.pipeline.rulebook import rulebook_for
+from apps.pipeline.writing import Routed, reroute, write_routes
+from apps.policies.models import Policy
+from apps.reviews.models import ReviewTask
+from apps.routing.types import Outcome
+
+log = structlog.get_logger()
+BATCH = 100
+MOST_ROUNDS = 50
+
+
+def act_on_due_runs(*, now: Callable[[], datetime]) -> int:
+    """How many runs were taken up; bounded, the sweep comes back for the rest."""
+    done = 0
+    for _ in range(MOST_ROUNDS):
+        runs = claim_runs(limit=BATCH)
+        for run in runs:
+            if not hold_back(run=run, now=now()):
+                status = perform(run=run, now=now())
+                log.info("action_run", run=run.pk, item=run.item_id, status=status)
+        done += len(runs)
+        if len(runs) < BATCH:
+            break
+    return done
+
+
+@transaction.atomic
+def hold_back(*, run: ActionRun, now: datetime) -> bool:
+    """True when the policy changed since and would no longer let the run happen: people decide instead."""
+    if run.started_by != ActionRun.StartedBy.POLICY or run.attempts > 1:
+        return False
+    if Policy.objects.filter(pk=run.route.policy_id, status=Policy.Status.ACTIVE).exists():
+        return False
+    item = (
+        Item.objects.select_for_update().select_related("content", "workflow__endpoint").get(pk=run.item_id)
+    )
+    decision = run.route.decision
+    if decision is None:
+        return False
+    book = rulebook_for(item.workflow, run.route.question_set)
+    fresh = reroute(book, item, item.content, decision.answers)
+    if fresh.outcome is Outcome.AUTOMATIC:
+        return False
+    hold_run(run=run, now=now, why=f"Held: policy version {book.policy.version} sends this item to people.")
+    ReviewTask.objects.filter(item=item, status=ReviewTask.Status.OPEN).update(
+        status=ReviewTask.Status.CANCELLED, closed_at=now
+    )
+    Route.objects.filter(pk=run.route_id).update(superseded_at=now)
+    Item.objects.filter(pk=item.pk).update(
+        settled_by=None, settled_at=None, audit_open=False, status="in_review"
+    )
+    write_routes(book=book, routed=[Routed(item, decision, fresh)], now=now)
+    return True

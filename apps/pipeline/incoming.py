@@ -1,0 +1,157 @@
+"""One incoming thing, checked: what can be stored, within the limits, and how it reads to people."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from apps.core.errors import FieldProblem
+from apps.core.text import unstorable_paths
+from apps.pipeline import limits
+
+State = str | dict[str, Any] | list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """An item as a source hands it over; not yet checked."""
+
+    external_id: str
+    state: State
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    received_at: datetime | None = None
+    priority: int = 0
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of what makes it this item: a resend with the same hash is the same item."""
+        canonical = json.dumps(
+            [self.state, self.metadata], sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        )
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(_lines(self.state, ""))
+
+    @property
+    def title(self) -> str:
+        """The first words, for lists: a subject where there is one."""
+        words = self.text
+        if isinstance(self.state, dict):
+            named = next(
+                (self.state[key] for key in ("subject", "title", "message") if self.state.get(key)), None
+            )
+            words = named if isinstance(named, str) else words
+        return " ".join(words[:1000].split())[:200] or "(empty)"
+
+
+def check_incoming(incoming: Incoming) -> list[FieldProblem]:
+    """Every reason why it cannot be taken, each naming its field; empty when it can."""
+    return [
+        *_check_external_id(incoming.external_id),
+        *_check_state(incoming.state),
+        *_check_metadata(incoming.metadata),
+        *_check_rest(incoming),
+    ]
+
+
+def _check_external_id(external_id: object) -> Iterator[FieldProblem]:
+    if not isinstance(external_id, str) or not external_id.strip():
+        yield FieldProblem("external_id", "must be a text that is not empty")
+    elif len(external_id) > limits.MAX_EXTERNAL_ID_CHARACTERS:
+        yield FieldProblem(
+            "external_id",
+            f"has {len(external_id):,} characters; the limit is {limits.MAX_EXTERNAL_ID_CHARACTERS}",
+        )
+    else:
+        yield from (FieldProblem(path, why) for path, why in unstorable_paths(external_id, "external_id"))
+
+
+def _check_state(state: object) -> Iterator[FieldProblem]:
+    if not isinstance(state, str | dict | list):
+        yield FieldProblem("state", "must be a text, an object or an array")
+        return
+    if not state or (isinstance(state, str) and not state.strip()):
+        yield FieldProblem("state", "is empty")
+        return
+    problems = list(_check_json(state, "state", limits.MAX_STATE_BYTES))
+    yield from problems
+    if not problems and not isinstance(state, str) and not any(True for _ in _lines(state, "")):
+        yield FieldProblem("state", "holds no text, number or true/false")
+
+
+def _check_metadata(metadata: object) -> Iterator[FieldProblem]:
+    if not isinstance(metadata, Mapping):
+        yield FieldProblem("metadata", "must be an object")
+        return
+    if len(metadata) > limits.MAX_METADATA_KEYS:
+        yield FieldProblem("metadata", f"has {len(metadata):,} keys; the limit is {limits.MAX_METADATA_KEYS}")
+    yield from _check_json(dict(metadata), "metadata", limits.MAX_METADATA_BYTES)
+
+
+def _check_json(value: Any, path: str, limit: int) -> Iterator[FieldProblem]:
+    deep = _too_deep(value)
+    if deep:
+        yield FieldProblem(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
+        return
+    bad = [FieldProblem(where, why) for where, why in unstorable_paths(value, path)]
+    bad += [FieldProblem(where, "is not a finite number") for where in _not_finite(value, path)]
+    yield from bad
+    if not bad:
+        size = len((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode())
+        if size > limit:
+            yield FieldProblem(path, f"has {size:,} bytes; the limit is {limit:,}")
+
+
+def _check_rest(incoming: Incoming) -> Iterator[FieldProblem]:
+    if not -limits.MAX_PRIORITY <= incoming.priority <= limits.MAX_PRIORITY:
+        yield FieldProblem("priority", f"must be within ±{limits.MAX_PRIORITY:,}")
+    if incoming.received_at is not None and timezone.is_naive(incoming.received_at):
+        yield FieldProblem("received_at", "needs a time zone (RFC 3339, such as 2026-11-30T09:00:00Z)")
+
+
+def _too_deep(value: Any) -> bool:
+    # Level by level rather than by recursion: a hostile depth must not exhaust the stack.
+    level: list[Any] = [value]
+    for _ in range(limits.MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _not_finite(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _not_finite(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _not_finite(inner, f"{path}[{index}]")
+
+
+def _lines(value: Any, name: str) -> Iterator[str]:
+    """JSON as a person would read it aloud: one line a value, named by its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lines(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _lines(inner, f"{name}[{index}]")
+    elif value is not None and value != "":
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield f"{name}: {text}" if name else text

@@ -1,0 +1,14 @@
+"""The limits of what comes in, in one place: the API's documentation and the error messages read them here."""
+
+from __future__ import annotations
+
+MAX_API_BODY_BYTES = 13 * 1024 * 1024
+MAX_BATCH = 1_000
+MAX_EXTERNAL_ID_CHARACTERS = 200
+MAX_STATE_BYTES = 1024 * 1024
+MAX_DEPTH = 50
+MAX_METADATA_BYTES = 64 * 1024
+MAX_METADATA_KEYS = 100
+MAX_PRIORITY = 1_000_000
+MAX_IMPORT_FILE_BYTES = 200 * 1024 * 1024
+MAX_IMPORT_COLUMNS = 500

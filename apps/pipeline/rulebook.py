@@ -1,0 +1,40 @@
+"""What routing an item needs of its workflow, loaded once a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from apps.actions.models import Action
+from apps.items.models import Item
+from apps.policies.models import Policy
+from apps.policies.rules import to_rules
+from apps.routing.draw import draws_for
+from apps.routing.types import Draw, Rules
+from apps.workflows.models import QuestionSet, Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    workflow: Workflow
+    question_set: QuestionSet
+    policy: Policy
+    rules: Rules
+    actions: dict[str, Action]
+
+    @property
+    def routing_key(self) -> str:
+        return next(question.key for question in self.question_set.questions.all() if question.is_routing)
+
+    def draw_for(self, item: Item) -> Draw:
+        """A keyed hash: a resend or a second worker cannot roll the dice again."""
+        return draws_for(settings.SECRET_KEY.encode(), self.workflow.slug, item.external_id)
+
+
+def rulebook_for(workflow: Workflow, question_set: QuestionSet | None = None) -> Rulebook:
+    """The policy in force, over the current questions or those an earlier decision was made with."""
+    questions = question_set or QuestionSet.objects.get(workflow=workflow, is_current=True)
+    policy = Policy.objects.get(workflow=workflow, status=Policy.Status.ACTIVE)
+    actions = {action.label: action for action in Action.objects.filter(workflow=workflow)}
+    return Rulebook(workflow, questions, policy, to_rules(policy.rules, questions), actions)

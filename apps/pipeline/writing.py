@@ -1,0 +1,237 @@
+"""Writes what became of a batch: one transaction, only for items whose claim still stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from apps.actions.models import ActionRun
+from apps.actions.services import build_run
+from apps.clef.errors import ClefError
+from apps.clef.types import ModelReply
+from apps.core.text import repaired
+from apps.items.models import Decision, DecisionPayload, Item, ItemContent, Route
+from apps.items.selectors import to_decision_view, to_item_facts
+from apps.pipeline.claims import Claim
+from apps.pipeline.rulebook import Rulebook
+from apps.pipeline.wake import wake_actors
+from apps.reviews.models import ReviewTask
+from apps.routing.policy import model_error_route, route
+from apps.routing.types import Route as PureRoute
+from apps.routing.types import RouteKind
+from apps.workflows.models import Endpoint, QuestionSet
+
+FIRST_PAUSE_S = 5.0
+LONGEST_PAUSE_S = 300.0
+QUOTA_PAUSE_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    item: Item
+    decision: Decision | None
+    pure: PureRoute
+
+
+@transaction.atomic
+def write_answers(
+    *, book: Rulebook, claim: Claim, outcomes: Mapping[int, ModelReply | ClefError], now: datetime
+) -> None:
+    """Decisions, routes, tasks and runs for what was answered; the rest waits or goes to people."""
+    items = {
+        item.pk: item
+        for item in Item.objects.select_for_update().filter(
+            claim_token=claim.token, status=Item.Status.DECIDING
+        )
+    }
+    held = {item_id: outcome for item_id, outcome in outcomes.items() if item_id in items}
+    replies = {pk: each for pk, each in held.items() if isinstance(each, ModelReply)}
+    refused = {pk: each for pk, each in held.items() if isinstance(each, ClefError) and each.scope == "item"}
+    waiting = {
+        pk: each for pk, each in held.items() if isinstance(each, ClefError) and each.scope == "endpoint"
+    }
+    routed = [*_decide(book, items, replies, now), *_refuse(book, items, refused)]
+    write_routes(book=book, routed=routed, now=now)
+    if waiting:
+        _wait(book.workflow.endpoint, waiting, now)
+    elif replies:
+        Endpoint.objects.filter(pk=book.workflow.endpoint_id).exclude(failures_in_a_row=0).update(
+            failures_in_a_row=0, paused_until=None, pause_reason=""
+        )
+
+
+def _decide(
+    book: Rulebook, items: Mapping[int, Item], replies: Mapping[int, ModelReply], now: datetime
+) -> list[Routed]:
+    if not replies:
+        return []
+    QuestionSet.objects.filter(pk=book.question_set.pk, first_used_at=None).update(first_used_at=now)
+    decisions = Decision.objects.bulk_create(
+        _to_decision(book, item_id, reply, now) for item_id, reply in replies.items()
+    )
+    DecisionPayload.objects.bulk_create(
+        DecisionPayload(decision=decision, reply=repaired(reply.body)[0])
+        for decision, reply in zip(decisions, replies.values(), strict=True)
+    )
+    contents = ItemContent.objects.in_bulk(list(replies))
+    return [
+        Routed(
+            items[decision.item_id],
+            decision,
+            reroute(book, items[decision.item_id], contents[decision.item_id], decision.answers),
+        )
+        for decision in decisions
+    ]
+
+
+def reroute(book: Rulebook, item: Item, content: ItemContent, answers: Mapping[str, Any]) -> PureRoute:
+    """What the policy says of stored answers; nothing is sent to the model."""
+    view = to_decision_view(answers, book.routing_key)
+    return route(view, to_item_facts(item, content), book.rules, book.draw_for(item))
+
+
+def _refuse(book: Rulebook, items: Mapping[int, Item], refused: Mapping[int, ClefError]) -> list[Routed]:
+    return [
+        Routed(items[item_id], None, to_people(book, error.reason, error.message))
+        for item_id, error in refused.items()
+    ]
+
+
+def to_people(book: Rulebook, code: str, message: str) -> PureRoute:
+    """The route of an item the model cannot answer: every question is asked of a person."""
+    asked = tuple(question.key for question in book.question_set.questions.all())
+    return model_error_route(code, repaired(message)[0][:500], asked)
+
+
+def write_routes(*, book: Rulebook, routed: Sequence[Routed], now: datetime) -> None:
+    """Routes and what follows from each: a task, a run, or both for an audit. The caller holds the items' rows."""
+    routes = Route.objects.bulk_create(_to_route(book, each, now) for each in routed)
+    pairs = list(zip(routed, routes, strict=True))
+    ReviewTask.objects.bulk_create(_to_task(each, made, now) for each, made in pairs if each.pure.asked)
+    runs = ActionRun.objects.bulk_create(
+        build_run(
+            action=book.actions[made.label],
+            route=made,
+            started_by=ActionRun.StartedBy.POLICY,
+            now=now,
+            not_before=now,
+        )
+        for _, made in pairs
+        if made.outcome == Route.Outcome.AUTOMATIC and made.label in book.actions
+    )
+    for audited in (False, True):
+        settled = [
+            each.item.pk for each, made in pairs if made.outcome == "automatic" and made.drawn == audited
+        ]
+        _update(settled, now, status="settled", settled_by="policy", settled_at=now, audit_open=audited)
+    _update([each.item.pk for each, made in pairs if made.outcome == "review"], now, status="in_review")
+    if runs:
+        transaction.on_commit(wake_actors)
+
+
+def _update(item_ids: Sequence[int], now: datetime, **values: Any) -> None:
+    if item_ids:
+        Item.objects.filter(pk__in=item_ids).update(
+            decided_at=now, claim_token=None, claimed_until=None, next_try_at=None, wait_reason="", **values
+        )
+
+
+def _to_decision(book: Rulebook, item_id: int, reply: ModelReply, now: datetime) -> Decision:
+    endpoint = book.workflow.endpoint
+    tokens = reply.input_tokens
+    return Decision(
+        item_id=item_id,
+        question_set=book.question_set,
+        endpoint=endpoint,
+        model_requested=endpoint.model,
+        model=reply.model[:120],
+        request_id=(reply.request_id or "")[:200],
+        http_status=reply.http_status,
+        latency_s=reply.latency_s,
+        input_tokens=tokens,
+        output_tokens=reply.output_tokens,
+        cost=None if tokens is None else Decimal(tokens) * endpoint.price_per_million / 1_000_000,
+        warnings=list(reply.warnings),
+        answers={
+            key: {
+                "kind": answer.kind,
+                "probabilities": [[option, p] for option, p in answer.probabilities],
+                "raw_confidence": answer.raw_confidence,
+            }
+            for key, answer in reply.answers.items()
+        },
+        created_at=now,
+    )
+
+
+def _to_route(book: Rulebook, each: Routed, now: datetime) -> Route:
+    pure = each.pure
+    return Route(
+        item=each.item,
+        workflow=book.workflow,
+        decision=each.decision,
+        policy=book.policy,
+        question_set=book.question_set,
+        outcome=pure.outcome.value,
+        label=pure.label,
+        p=pure.p,
+        gates=[gate.to_json() for gate in pure.gates],
+        reasons=[reason.to_json() for reason in pure.reasons],
+        pi=pure.pi,
+        drawn=pure.drawn,
+        open_but_threshold=pure.open_but_threshold,
+        created_at=now,
+    )
+
+
+_TASK_KINDS = {RouteKind.AUDIT: ReviewTask.Kind.AUDIT, RouteKind.SHADOW: ReviewTask.Kind.SHADOW}
+
+
+def _to_task(each: Routed, made: Route, now: datetime) -> ReviewTask:
+    return ReviewTask(
+        workflow_id=made.workflow_id,
+        item=each.item,
+        route=made,
+        question_set=made.question_set,
+        kind=_TASK_KINDS.get(each.pure.kind, ReviewTask.Kind.ROUTINE),
+        asked=list(each.pure.asked),
+        blind=each.pure.blind,
+        priority=each.item.priority,
+        due_at=each.item.due_at,
+        created_at=now,
+    )
+
+
+def _wait(endpoint: Endpoint, waiting: Mapping[int, ClefError], now: datetime) -> None:
+    """Trouble of the endpoint is nobody's work: the items stay received, with the reason and the next try."""
+    # "Not asked" only follows from another's failure: that one is the reason worth showing.
+    worst = next(
+        (error for error in waiting.values() if error.code != "not_asked"), next(iter(waiting.values()))
+    )
+    pause = timedelta(seconds=_pause_s(worst, endpoint.failures_in_a_row))
+    reason = repaired(f"{worst.reason}: {worst.message}")[0][:300]
+    Item.objects.filter(pk__in=list(waiting)).update(
+        status=Item.Status.RECEIVED,
+        claim_token=None,
+        claimed_until=None,
+        attempts=F("attempts") - 1,
+        next_try_at=now + pause,
+        wait_reason=reason,
+    )
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        failures_in_a_row=F("failures_in_a_row") + 1, paused_until=now + pause, pause_reason=reason
+    )
+
+
+def _pause_s(error: ClefError, failures_in_a_row: int) -> float:
+    if error.reason == "quota":
+        return max(QUOTA_PAUSE_S, error.retry_after_s or 0)
+    pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * math.pow(2, min(failures_in_a_row, 10)))
+    return max(pause, error.retry_after_s or 0)

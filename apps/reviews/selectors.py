@@ -1,0 +1,185 @@
+"""What the desk shows. Everything a blind task must not show is left out here, not in a template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.core.db import ClockTimestamp
+from apps.items.models import Item
+from apps.reviews.models import Lease, Review, ReviewTask, Skip
+from apps.routing.explain import explain, explain_blind
+from apps.workflows.models import Question, QuestionSet, Workflow
+
+MOST_COUNTED = 1_000
+"""Counts on the desk stop here and are shown as "1,000+": nobody plans a day by the exact length of a backlog."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeskOption:
+    """`p` is None when the person may not see it, or when the model gave no answer."""
+
+    id: str
+    name: str
+    description: str
+    p: float | None
+    is_suggested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeskQuestion:
+    key: str
+    kind: str
+    instructions: str
+    is_asked: bool
+    is_routing: bool
+    options: tuple[DeskOption, ...]
+    suggestion: str | None
+    none_of_these: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeskTask:
+    task: ReviewTask
+    lease: Lease
+    item: Item
+    state: Any
+    text: str
+    blind: bool
+    model: str
+    questions: tuple[DeskQuestion, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def asked(self) -> tuple[DeskQuestion, ...]:
+        return tuple(question for question in self.questions if question.is_asked)
+
+
+def desk_task(lease: Lease) -> DeskTask:
+    """The task of a lease with all the page shows. A blind one carries no model name, probability or label."""
+    task = (
+        ReviewTask.objects.select_related("item__content", "route__decision", "question_set", "workflow")
+        .prefetch_related("question_set__questions")
+        .get(pk=lease.task_id)
+    )
+    decision = None if task.blind else task.route.decision
+    answers = {} if decision is None else decision.answers
+    questions = list(task.question_set.questions.all())
+    return DeskTask(
+        task=task,
+        lease=lease,
+        item=task.item,
+        state=task.item.content.state,
+        text=task.item.content.text,
+        blind=task.blind,
+        model="" if decision is None else decision.model,
+        questions=tuple(
+            _to_desk_question(question, task.asked, answers.get(question.key)) for question in questions
+        ),
+        reasons=tuple(explain_blind() if task.blind else explain(task.route.reasons, names_of(questions))),
+    )
+
+
+def names_of(questions: Sequence[Question]) -> dict[str, str]:
+    """What sentences call things: options by id, questions by "question:<key>"."""
+    names = {f"question:{question.key}": question.key.replace("_", " ") for question in questions}
+    for question in questions:
+        if question.kind == Question.Kind.CHOICE:
+            names |= question.option_names
+    return names
+
+
+def names_for(question_set: QuestionSet) -> dict[str, str]:
+    return names_of(list(question_set.questions.all()))
+
+
+def _to_desk_question(
+    question: Question, asked: Sequence[str], answer: dict[str, Any] | None
+) -> DeskQuestion:
+    chances = dict(answer["probabilities"]) if answer else {}
+    suggestion = max(question.option_ids, key=lambda option: chances[option]) if chances else None
+    return DeskQuestion(
+        key=question.key,
+        kind=question.kind,
+        instructions=question.instructions,
+        is_asked=question.key in asked,
+        is_routing=question.is_routing,
+        options=tuple(
+            DeskOption(
+                id=option["id"],
+                name=option["name"],
+                description=option.get("description", ""),
+                p=chances.get(option["id"]),
+                is_suggested=option["id"] == suggestion,
+            )
+            for option in question.options
+        ),
+        suggestion=suggestion,
+        none_of_these=question.none_of_these,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the queue stands for one person. Counts stop at MOST_COUNTED; `is_capped` says that one did."""
+
+    open: int
+    held_by_others: int
+    skipped_by_me: int
+    earliest_free_at: datetime | None
+    done_today: int
+    median_seconds: float | None
+    is_capped: bool
+
+
+def queue_standing(*, user: User, workflow: Workflow, now: datetime) -> Standing:
+    """Why there is nothing for this person, or how much is left; "today" is by the workflow's time zone."""
+    open_tasks = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN)
+    held = (
+        Lease.objects.filter(task__in=open_tasks, expires_at__gt=ClockTimestamp())
+        .exclude(user=user)
+        .order_by("expires_at")
+        .values_list("expires_at", flat=True)[:MOST_COUNTED]
+    )
+    ends = list(held)
+    skipped = Skip.objects.filter(user=user, task__in=open_tasks)
+    mine = Review.objects.filter(
+        user=user, task__workflow=workflow, taken_back_at=None, created_at__gte=start_of_day(workflow, now)
+    )
+    seconds = sorted(value for value in mine.values_list("seconds", flat=True) if value is not None)
+    left = open_tasks.order_by()[:MOST_COUNTED].count()
+    return Standing(
+        open=left,
+        held_by_others=len(ends),
+        skipped_by_me=skipped[:MOST_COUNTED].count(),
+        earliest_free_at=ends[0] if ends else None,
+        done_today=mine.count(),
+        median_seconds=seconds[len(seconds) // 2] if seconds else None,
+        is_capped=left >= MOST_COUNTED,
+    )
+
+
+def start_of_day(workflow: Workflow, now: datetime) -> datetime:
+    local = timezone.localtime(now, ZoneInfo(workflow.time_zone))
+    return local.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def hidden_from(user: User) -> Q:
+    """Tasks whose model answer and colleagues' answers this person must not see yet, anywhere.
+
+    They may be asked for a blind answer of their own: the task is open and blind, and they have not answered.
+    """
+    answered = Review.objects.filter(task=OuterRef("pk"), user=user, taken_back_at=None)
+    return Q(status=ReviewTask.Status.OPEN, blind=True) & ~Q(Exists(answered))
+
+
+def is_hidden_from(*, user: User, item: Item) -> bool:
+    """Whether this item's model answer, route and labels must stay out of this person's sight."""
+    return ReviewTask.objects.filter(hidden_from(user), item=item).exists()

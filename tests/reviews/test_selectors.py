@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from apps.accounts.models import User
+from apps.reviews.leases import skip_task, take_next_task
+from apps.reviews.models import Lease
+from apps.reviews.selectors import DeskTask, desk_task, is_hidden_from, queue_standing, start_of_day
+from apps.reviews.services import SubmittedAnswer, submit_review
+from apps.workflows.models import Workflow
+from tests.factories import NOW, make_task
+
+
+def desk(user: User, workflow: Workflow) -> tuple[Lease, DeskTask]:
+    lease = take_next_task(user=user, workflow=workflow)
+    assert lease is not None
+    return lease, desk_task(lease)
+
+
+def test_it_works(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow)
+    _, shown = desk(rosa, workflow)
+    (intent,) = shown.asked
+    assert (intent.suggestion, [option.p for option in intent.options if option.is_suggested]) == (
+        "spam",
+        [0.7],
+    )
+    assert "Spam" in shown.reasons[0]
+    assert shown.model == "standin-ngram-1"
+
+
+def test_a_blind_task_shows_nothing_of_the_model(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow, kind="audit")
+    _, shown = desk(rosa, workflow)
+    assert (shown.asked[0].suggestion, shown.model) == (None, "")
+    assert all(option.p is None and not option.is_suggested for q in shown.questions for option in q.options)
+    assert "Spam" not in " ".join(shown.reasons)
+
+
+def test_hidden_until_answered(workflow: Workflow, rosa: User, ravi: User) -> None:
+    task = make_task(workflow, kind="audit")
+    assert is_hidden_from(user=rosa, item=task.item)
+    lease, _ = desk(rosa, workflow)
+    given = {"intent": SubmittedAnswer("spam")}
+    submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=1, note="", now=NOW)
+    assert not is_hidden_from(user=rosa, item=task.item)
+    assert not is_hidden_from(user=ravi, item=make_task(workflow).item)
+
+
+def test_standing_says_why_there_is_nothing(workflow: Workflow, rosa: User, ravi: User) -> None:
+    for _ in range(2):
+        make_task(workflow)
+    lease, _ = desk(rosa, workflow)
+    skip_task(user=rosa, lease_token=lease.token, reason="", now=NOW)
+    held, _ = desk(ravi, workflow)
+    standing = queue_standing(user=rosa, workflow=workflow, now=NOW)
+    assert (standing.open, standing.held_by_others, standing.skipped_by_me) == (2, 1, 1)
+    assert standing.earliest_free_at == held.expires_at
+    assert standing.median_seconds is None
+
+
+def test_done_today_by_the_workflows_clock(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow)
+    lease, _ = desk(rosa, workflow)
+    given = {"intent": SubmittedAnswer("spam")}
+    submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=3, note="", now=NOW)
+    today = queue_standing(user=rosa, workflow=workflow, now=NOW)
+    tomorrow = queue_standing(user=rosa, workflow=workflow, now=NOW + timedelta(days=1))
+    assert (today.done_today, today.median_seconds, tomorrow.done_today) == (1, 3, 0)
+
+
+def test_a_day_begins_where_the_workflow_is(workflow: Workflow) -> None:
+    workflow.time_zone = "Asia/Amman"
+    assert start_of_day(workflow, NOW) == datetime(2026, 11, 29, 21, tzinfo=UTC)
