@@ -19,7 +19,11 @@ START_LIMIT_S = 60.0
 STOP_LIMIT_S = 20.0
 LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C.UTF-8", "--encoding=UTF8")
 TUNING = "-c shared_buffers=128MB -c max_connections=100 -c jit=off -c timezone=UTC -c log_timezone=UTC"
-NOT_DURABLE = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+# Commits stay synchronous: with it off a killed server, not only a lost machine, would forget the last of them.
+NOT_DURABLE = "-c fsync=off -c full_page_writes=off"
+SSL_REQUEST = bytes(
+    (0, 0, 0, 8, 4, 210, 22, 47)
+)  # any PostgreSQL answers it with one letter, before any password
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,16 @@ class Postgres:
         return None
 
     def is_ready(self) -> bool:
+        """Whether it answers. A process that was killed this moment is still listed, and its port still open."""
         if self.pid() is None:
             return False
-        with contextlib.suppress(FileNotFoundError):
-            return "ready" in (self.data / "postmaster.pid").read_text()
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+            if lines[7].strip() != "ready":
+                return False
+            with socket.create_connection(("127.0.0.1", int(lines[3])), timeout=5) as connection:
+                connection.sendall(SSL_REQUEST)
+                return connection.recv(1) in {b"S", b"N"}
         return False
 
     def create(self, programs: Path, password: str) -> None:
@@ -113,6 +123,9 @@ class Postgres:
         half.rename(self.data)
 
     def start(self, programs: Path, port: int, *, durable: bool) -> None:
+        wait_until(
+            lambda: self.pid() is None or self.is_ready(), START_LIMIT_S
+        )  # it may be on its way up or down
         if self.pid() is None:
             self._forget_reused_pid()
             options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= {TUNING}"
