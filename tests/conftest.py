@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from django.conf import settings
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
 from apps.accounts.models import User
-from apps.core.embedded import EmbeddedServers
 from apps.workflows.models import Role, Workflow
 from tests.factories import join, make_user, make_workflow
 
@@ -23,11 +19,6 @@ hypothesis_settings.load_profile("fermata")
 def pytest_runtest_setup() -> None:
     """The network is closed; loopback and sockets of the file system stay."""
     socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
-
-
-def pytest_unconfigure() -> None:
-    if "test" in Path(settings.VAR_DIR).name:
-        EmbeddedServers(settings.VAR_DIR, durable=False).stop()
 
 
 @pytest.fixture

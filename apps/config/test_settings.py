@@ -1,4 +1,7 @@
-"""Settings of the tests: servers of their own in var/test, not durable and so fast, apart from the demo's."""
+"""Settings of the tests: servers of their own in var/test, not durable and so fast, apart from the demo's.
+
+They are left running for the next run; `make test` stops them.
+"""
 
 import os
 from pathlib import Path
@@ -22,6 +25,8 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 
 from apps.config.settings import *  # noqa: E402, F403
 
+# A database of its own for every run, so that two runs at once do not meet.
+DATABASES["default"]["TEST"] = {"NAME": f"test_fermata_{os.getpid()}"}  # noqa: F405
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 # Hashing is slow on purpose; tests sign in thousands of times.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
