@@ -231,6 +231,8 @@ def main(arguments: list[str]) -> NoReturn:
         os.execv(environment.python, [str(environment.python), *arguments[split + 1 :]])  # noqa: S606 - no shell is wanted
     except CannotContinue as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted; the same command goes on from here.")
     except PermissionError:
         sys.exit(ANOTHERS)
 
