@@ -22,7 +22,10 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser):
-    """A person. What they may do in a workflow is a Membership; `is_operator` opens health and counts, never content."""
+    """A person. What they may do in a workflow is a Membership.
+
+    `is_operator` opens health and counts, never content.
+    """
 
     username = models.CharField(max_length=80, unique=True, validators=[UnicodeUsernameValidator()])
     email = models.EmailField(blank=True)

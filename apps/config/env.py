@@ -23,13 +23,36 @@ class Variable:
 
 
 VARIABLES = (
-    Variable("DATABASE_URL", "", "PostgreSQL 17+ as postgresql://user:password@host:port/name; unset: the embedded server in var/", True),
-    Variable("REDIS_URL", "", "Redis or Valkey as redis://host:port/0; unset: the embedded server in var/", True),
-    Variable("SECRET_KEY", "", "at least 32 random characters; unset with the embedded servers: made once and kept in var/", True),
-    Variable("ALLOWED_HOSTS", "", "comma-separated host names this site answers to; unset: none but loopback in the demo"),
-    Variable("CSRF_TRUSTED_ORIGINS", "", "comma-separated origins (https://review.example.org) when a proxy ends TLS"),
-    Variable("PLAIN_HTTP", "false", "true: cookies without Secure and no HTTPS redirect; for loopback and private networks only"),
-    Variable("TRUST_PROXY_HEADERS", "false", "true: believe X-Forwarded-Proto and X-Forwarded-For of the proxy in front"),
+    Variable(
+        "DATABASE_URL",
+        "",
+        "PostgreSQL 17+ as postgresql://user:password@host:port/name; unset: the embedded server in var/",
+        secret=True,
+    ),
+    Variable(
+        "REDIS_URL",
+        "",
+        "Redis or Valkey as redis://host:port/0; unset: the embedded server in var/",
+        secret=True,
+    ),
+    Variable(
+        "SECRET_KEY",
+        "",
+        "at least 32 random characters; unset with the embedded servers: made once and kept in var/",
+        secret=True,
+    ),
+    Variable("ALLOWED_HOSTS", "", "comma-separated host names this site answers to; unset: none"),
+    Variable(
+        "CSRF_TRUSTED_ORIGINS",
+        "",
+        "comma-separated origins (https://review.example.org), needed when a proxy ends TLS",
+    ),
+    Variable(
+        "PLAIN_HTTP",
+        "false",
+        "true: cookies without Secure, no redirect to HTTPS; for loopback and private networks only",
+    ),
+    Variable("TRUST_PROXY_HEADERS", "false", "true: believe the X-Forwarded-Proto of the proxy in front"),
     Variable("DEBUG", "false", "true: Django's debug pages; never where others can reach it"),
     Variable("LOG_LEVEL", "INFO", "DEBUG, INFO, WARNING or ERROR"),
     Variable("PORT", "8000", "port of the web server"),
@@ -37,9 +60,18 @@ VARIABLES = (
     Variable("WEB_THREADS", "8", "threads of the web process, 1 to 64; each keeps one database connection"),
     Variable("FERMATA_VAR", "", "folder of the embedded servers; unset: var/ beside manage.py"),
     Variable("CLOUDFLARE_ACCOUNT_ID", "", "account that runs Clef on Workers AI"),
-    Variable("CLOUDFLARE_API_TOKEN", "", "token with the Workers AI permission (CLOUDFLARE_API_KEY is read too)", True),
-    Variable("CLOUDFLARE_API_BASE", "", "another address than Cloudflare's own …/client/v4: a gateway, a proxy or a test server"),
-)  # fmt: skip
+    Variable(
+        "CLOUDFLARE_API_TOKEN",
+        "",
+        "token with the Workers AI permission (CLOUDFLARE_API_KEY is read too)",
+        secret=True,
+    ),
+    Variable(
+        "CLOUDFLARE_API_BASE",
+        "",
+        "another address than Cloudflare's own …/client/v4: a gateway, a proxy or a test server",
+    ),
+)
 _BY_NAME = {variable.name: variable for variable in VARIABLES}
 _ALSO_READ = {"CLOUDFLARE_API_TOKEN": ("CLOUDFLARE_API_KEY",)}
 

@@ -45,7 +45,9 @@ def hold_back(*, run: ActionRun, now: datetime) -> bool:
     if Policy.objects.filter(pk=run.route.policy_id, status=Policy.Status.ACTIVE).exists():
         return False
     item = (
-        Item.objects.select_for_update().select_related("content", "workflow__endpoint").get(pk=run.item_id)
+        Item.objects.select_for_update(of=("self",))
+        .select_related("content", "workflow__endpoint")
+        .get(pk=run.item_id)
     )
     decision = run.route.decision
     if decision is None:
