@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.core.errors import FermataError, FieldProblem, InvalidInput
+from apps.pipeline.setup import WorkflowFile, install_workflow, read_workflow_file
+from apps.workflows.models import Endpoint, Workflow
+from apps.workflows.services import set_endpoint
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "demo" / "samples" / "leads.toml"
+# USD per million input tokens, as listed for Workers AI in October 2026; another price: --price.
+CLOUDFLARE_PRICES = {"clef": "0.24", "clef-flash": "0.09", "clef-omni": "0.15"}
+
+
+class Command(BaseCommand):
+    help = (
+        "The first day: migrations, an administrator, a workflow with questions, policy and actions from a file, "
+        "the endpoint of its model. Safe to run again: says what exists, changes what the file changed, and "
+        "leaves a changed policy as a draft for a manager."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", nargs="?", type=Path, default=EXAMPLE, metavar="FILE")
+        parser.add_argument("--admin", metavar="NAME", help="operator, and manager of the workflow")
+        parser.add_argument(
+            "--password-file", type=Path, help="its first line is the administrator's password"
+        )
+        parser.add_argument(
+            "--no-input", action="store_true", help="ask nothing; a password is made and printed"
+        )
+        model = parser.add_argument_group("the model; without these an existing workflow keeps its own")
+        model.add_argument(
+            "--cloudflare", action="store_true", help="Clef on Workers AI, by CLOUDFLARE_… variables"
+        )
+        model.add_argument("--endpoint", metavar="URL", help="a server with /v1/systemone")
+        model.add_argument("--model", metavar="NAME", help="default with Cloudflare: clef")
+        model.add_argument(
+            "--secret-variable", metavar="NAME", default="", help="the variable holding the token"
+        )
+        model.add_argument("--price", metavar="USD", help="per million input tokens")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            file = read_workflow_file(options["file"])
+            call_command("migrate", interactive=False, verbosity=0)
+            self.stdout.write("Database: every migration applied.")
+            # All or nothing; what was made is told after it is there to stay.
+            with transaction.atomic():
+                messages = _set_up(file, options)
+        except InvalidInput as error:
+            lines = [f"  {problem.path}: {problem.message}" for problem in error.problems]
+            raise CommandError("\n".join(["Nothing was set up.", *lines])) from error
+        except FermataError as error:
+            raise CommandError(f"Nothing was set up. {error}") from error
+        for message in messages:
+            self.stdout.write(message)
+
+
+def _set_up(file: WorkflowFile, options: dict[str, Any]) -> list[str]:
+    workflow = Workflow.objects.filter(slug=file.definition.workflow.slug).first()
+    admin, said = _administrator(options)
+    endpoint = _endpoint(options, is_new=workflow is None)
+    installed = install_workflow(file=file, endpoint=endpoint, owner=admin, now=timezone.now())
+    used = installed.workflow.endpoint
+    variables = [name for name in (used.account_variable, used.secret_variable) if name]
+    said += [*installed.messages, f"Model: {used.model}, asked at {used.name}."]
+    said += [
+        f"{name} is not set in this shell: the workers need it."
+        for name in variables
+        if not _is_set(name, os.environ)
+    ]
+    return said
+
+
+def _administrator(options: dict[str, Any]) -> tuple[User, list[str]]:
+    may_ask = not options["no_input"] and sys.stdin.isatty()
+    name: str | None = options["admin"]
+    if name is None:
+        known = User.objects.filter(is_operator=True, is_active=True).order_by("pk").first()
+        if known is not None:
+            return known, [f"Administrator: {known} exists."]
+        name = (input("Name of the administrator [admin]: ").strip() if may_ask else "") or "admin"
+    user = User.objects.filter(username__iexact=name).first()
+    if user is not None:
+        return user, _make_operator(user)
+    password, said = _password(options["password_file"], may_ask=may_ask)
+    try:
+        validate_password(password, User(username=name))
+        user = User.objects.create_user(name, password, is_operator=True)
+    except ValidationError as error:
+        raise InvalidInput(FieldProblem("administrator", " ".join(error.messages))) from error
+    return user, [f"Administrator: {user} made.", *said]
+
+
+def _make_operator(user: User) -> list[str]:
+    if not user.is_active:
+        raise CommandError(f"{user} was deactivated and cannot be the administrator.")
+    if user.is_operator:
+        return [f"Administrator: {user} exists; the password stays as it is."]
+    user.is_operator = True
+    user.save(update_fields=["is_operator"])
+    return [f"Administrator: {user} exists and is an operator now; the password stays as it is."]
+
+
+def _password(path: Path | None, *, may_ask: bool) -> tuple[str, list[str]]:
+    if path is not None:
+        try:
+            return path.read_text(encoding="utf-8").partition("\n")[0].strip(), []
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{path} cannot be read as a password file.") from error
+    if not may_ask:
+        made = secrets.token_urlsafe(12)
+        return made, [f"Password, shown this once: {made}"]
+    password = getpass.getpass("Password: ")
+    if password != getpass.getpass("Password again: "):
+        raise CommandError("The two passwords differ.")
+    return password, []
+
+
+def _endpoint(options: dict[str, Any], *, is_new: bool) -> Endpoint | None:
+    """The endpoint that was asked for; None keeps the workflow's own."""
+    if options["endpoint"] and options["cloudflare"]:
+        raise CommandError("--endpoint and --cloudflare exclude each other.")
+    if options["endpoint"]:
+        return _own_endpoint(options)
+    if options["cloudflare"] or (is_new and cloudflare_secret(os.environ)):
+        return _cloudflare_endpoint(options)
+    if is_new:
+        raise CommandError(
+            "Which model decides? Set CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN, or give --endpoint URL "
+            "--model NAME, with --secret-variable NAME when it wants a token."
+        )
+    if options["model"] or options["secret_variable"] or options["price"]:
+        raise CommandError(
+            "The workflow has a model: to change it say --cloudflare, or --endpoint URL as well."
+        )
+    return None
+
+
+def _own_endpoint(options: dict[str, Any]) -> Endpoint:
+    if not options["model"]:
+        raise CommandError("--endpoint needs --model NAME.")
+    return set_endpoint(
+        name=f"{options['model']} at {options['endpoint'].partition('://')[2]}"[:80],
+        kind="systemone",
+        base_url=options["endpoint"],
+        model=options["model"],
+        secret_variable=options["secret_variable"],
+        price_per_million=_price(options["price"] or "0"),
+    )
+
+
+def _cloudflare_endpoint(options: dict[str, Any]) -> Endpoint:
+    model = options["model"] or "clef"
+    price = options["price"] or CLOUDFLARE_PRICES.get(model)
+    if price is None:
+        raise CommandError(f"The price of {model} is not known here: give --price USD.")
+    return set_endpoint(
+        name=f"Cloudflare {model}"[:80],
+        kind="workers-ai",
+        base_url=settings.CLOUDFLARE_API_BASE,
+        model=model,
+        account_variable="CLOUDFLARE_ACCOUNT_ID",
+        secret_variable=options["secret_variable"] or cloudflare_secret(os.environ) or "CLOUDFLARE_API_TOKEN",
+        price_per_million=_price(price),
+    )
+
+
+def cloudflare_secret(environment: Mapping[str, str]) -> str | None:
+    """The name of the variable that holds Cloudflare's token, when the account is named as well."""
+    if not _is_set("CLOUDFLARE_ACCOUNT_ID", environment):
+        return None
+    known = ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY")
+    return next((name for name in known if _is_set(name, environment)), None)
+
+
+def _is_set(name: str, environment: Mapping[str, str]) -> bool:
+    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
+
+
+def _price(text: str) -> Decimal:
+    try:
+        price = Decimal(text)
+    except InvalidOperation as error:
+        raise CommandError("--price must be a number of USD.") from error
+    if not price.is_finite() or price < 0:
+        raise CommandError("--price must be a number of USD.")
+    return price
