@@ -1,0 +1,147 @@
+"""The product as a newcomer starts it, `manage.py demo`, and a real Chromium in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 120
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    url: str
+    tokens: dict[str, str]
+    passwords: dict[str, str]
+    model: str
+    process: subprocess.Popen[bytes]
+
+    def api(self, workflow: str) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.tokens[workflow]}"}
+        return httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=20, trust_env=False)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """One for all browser tests: tests post items of their own where they need to know them."""
+    # Not in a private folder of root's: the database's own user must be able to enter it.
+    var = ROOT / "var" / f"e2e-{os.getpid()}"
+    log = tmp_path_factory.mktemp("demo") / "demo.log"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    ours = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "LOG_LEVEL", "PYTEST_VERSION")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "demo"],
+            cwd=ROOT,
+            env=environment | {"FERMATA_VAR": str(var), "PORT": str(port)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for(lambda: ready(var / "demo.json", port, process, log), START_S, "the demo to answer")
+        about: dict[str, Any] = json.loads((var / "demo.json").read_text())
+        passwords = {user["username"]: user["password"] for user in about["users"]}
+        yield Demo(about["url"].rstrip("/"), about["tokens"], passwords, about["model"], process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        shutil.rmtree(var)
+
+
+def ready(about: Path, port: int, process: subprocess.Popen[bytes], log: Path) -> bool:
+    assert process.poll() is None, f"the demo stopped:\n{log.read_text()[-3000:]}"
+    if not about.exists():
+        return False
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/sign-in/", trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.2)
+
+
+def chromium() -> str:
+    named = os.environ.get("CHROMIUM")
+    found = named or next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    assert found, "Chromium is not here: `make test` installs it, or set CHROMIUM to its path."
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=flags)
+        yield browser
+        browser.close()
+
+
+class Visitors:
+    """`visitors("rosa")` is a signed-in page in a browser of her own; options are those of a browser context."""
+
+    def __init__(self, browser: Browser, demo: Demo) -> None:
+        self.browser, self.demo = browser, demo
+        self.contexts: list[BrowserContext] = []
+        self.complaints: list[str] = []
+
+    def __call__(self, name: str | None = None, **options: Any) -> Page:
+        options = {"viewport": {"width": 1280, "height": 800}} | options
+        context = self.browser.new_context(base_url=self.demo.url, **options)
+        context.set_default_timeout(15_000)
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._listen)
+        if name:
+            page.goto("/sign-in/")
+            page.get_by_label("Username").fill(name)
+            page.get_by_label("Password").fill(self.demo.passwords[name])
+            page.get_by_role("button", name="Sign in").click()
+            page.wait_for_url(lambda url: "/sign-in/" not in url)
+        return page
+
+    def _listen(self, message: Any) -> None:
+        # A refusal by the Content-Security-Policy, too, arrives here.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.complaints.append(message.text)
+
+
+@pytest.fixture
+def visitors(browser: Browser, demo: Demo) -> Iterator[Visitors]:
+    visitors = Visitors(browser, demo)
+    yield visitors
+    for context in visitors.contexts:
+        context.close()
+    assert visitors.complaints == []
