@@ -124,3 +124,16 @@ def _read(name: str, path: str) -> str:
         raise ImproperlyConfigured(
             f"{name}_FILE names {path}, which cannot be read: {error.strerror}."
         ) from error
+
+
+def configuration_table() -> str:
+    """The variables as README.md shows them; `python -m apps.config.env` prints it."""
+    rows = (
+        f"| `{each.name}` | {f'`{each.default}`' if each.default else ''} | {each.help} |"
+        for each in VARIABLES
+    )
+    return "\n".join(("| variable | default | |", "| --- | --- | --- |", *rows))
+
+
+if __name__ == "__main__":
+    print(configuration_table())  # noqa: T201 - what this is for
