@@ -82,10 +82,8 @@ function showMessage(text, level = "info") {
 
 document.addEventListener("message", (event) => showMessage(event.detail.text, event.detail.level));
 document.addEventListener("htmx:afterSwap", (event) => {
-  const added = event.detail.target.isConnected ? event.detail.target : document.getElementById(event.detail.target.id);
-  if (!added) return;
-  showLocalTimes(added);
-  announce(added.dataset.announce);
+  showLocalTimes(event.detail.elt);
+  announce(event.detail.elt.dataset.announce?.trim());
 });
 
 showLocalTimes(document);

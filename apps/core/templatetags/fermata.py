@@ -71,6 +71,13 @@ def duration(seconds: float | None) -> str:
 
 
 @register.filter
+def words(key: str) -> str:
+    """A key as a title: "mentions_contract" as "Mentions contract"."""
+    spaced = key.replace("_", " ").strip()
+    return spaced[:1].upper() + spaced[1:]
+
+
+@register.filter
 def is_stand_in(model: str | None) -> bool:
     """Whether answers come from the local classifier that stands in for Clef; its name says so itself."""
     return bool(model) and str(model).startswith("standin-")

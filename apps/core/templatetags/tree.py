@@ -19,8 +19,9 @@ class Row:
 
 
 def rows_of(state: object) -> list[Row]:
-    """Names and values in the sender's order. Nothing is left out: what lies deeper than `MAX_DEPTH`, and what
-    comes after `MAX_ROWS`, is one last value in JSON."""
+    """Names and values, the short ones of an object first (a mail's subject before its body: the database keeps
+    no order). Nothing is left out: what lies deeper than `MAX_DEPTH`, and what comes after `MAX_ROWS`, is one
+    value in JSON."""
     rows: list[Row] = []
     waiting = list(reversed(_children(state, 0)))
     while waiting:
@@ -37,10 +38,15 @@ def rows_of(state: object) -> list[Row]:
 
 def _children(value: object, depth: int) -> list[tuple[str, object, int]]:
     if isinstance(value, dict):
-        return [(str(name), inner, depth) for name, inner in value.items()]
+        ordered = sorted(value.items(), key=lambda pair: _is_long(pair[1]))
+        return [(name, inner, depth) for name, inner in ordered]
     if isinstance(value, list):
         return [(str(index), inner, depth) for index, inner in enumerate(value, start=1)]
     return []
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, dict | list) or (isinstance(value, str) and (len(value) > 100 or "\n" in value))
 
 
 def _as_text(value: object) -> str:

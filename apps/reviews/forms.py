@@ -1,0 +1,99 @@
+"""The desk's form as browsers send it, with JavaScript and without.
+
+`q:<question>` is what the person picked, `s:<question>` what was suggested on the page they saw; an option is
+`o:<id>`, so that no option's id can be mistaken for "none of these".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django import forms
+from django.http import QueryDict
+
+from apps.core.errors import FieldProblem
+from apps.reviews.selectors import DeskQuestion
+from apps.reviews.services import LONGEST_NOTE, SubmittedAnswer
+
+_PICKED, _SUGGESTED, _OPTION, _NONE = "q:", "s:", "o:", "none"
+
+SKIP_REASONS = (
+    "I am not sure",
+    "It is in a language I do not read",
+    "Information is missing",
+    "A colleague knows better",
+    "Not now",
+)
+
+
+class LeaseForm(forms.Form):
+    lease = forms.UUIDField(error_messages={"required": "is missing", "invalid": "is not valid"})
+
+    def problems(self) -> tuple[FieldProblem, ...]:
+        return tuple(
+            FieldProblem(name, " ".join(str(error) for error in errors))
+            for name, errors in self.errors.items()
+        )
+
+
+class SkipForm(LeaseForm):
+    reason = forms.ChoiceField(choices=[(reason, reason) for reason in SKIP_REASONS])
+
+
+class AnswerForm(LeaseForm):
+    note = forms.CharField(required=False, max_length=LONGEST_NOTE)
+
+    def __init__(self, sent: QueryDict) -> None:
+        super().__init__(sent)
+        self._sent = sent
+
+    @property
+    def typed_note(self) -> str:
+        """As typed, also when it cannot be stored: the person gets it back."""
+        return str(self._sent.get("note", ""))
+
+    @property
+    def seconds(self) -> float | None:
+        """Active seconds by the browser's clock; None where it could not say, which never costs an answer."""
+        try:
+            seconds = forms.FloatField(min_value=0).clean(self._sent.get("seconds"))
+        except forms.ValidationError:
+            return None
+        return float(seconds)
+
+    def answers(self) -> dict[str, SubmittedAnswer]:
+        """What was picked; where "accept" was pressed, what was suggested for the rest."""
+        accepted = self._answers(_SUGGESTED) if "accept" in self._sent else {}
+        return accepted | self.picked()
+
+    def picked(self) -> dict[str, SubmittedAnswer]:
+        return self._answers(_PICKED)
+
+    def _answers(self, prefix: str) -> dict[str, SubmittedAnswer]:
+        answers = {}
+        for name in (name for name in self._sent if name.startswith(prefix)):
+            value = str(self._sent[name])
+            is_option = value.startswith(_OPTION)
+            answers[name.removeprefix(prefix)] = SubmittedAnswer(
+                value=value.removeprefix(_OPTION) if is_option else None, none_of_these=value == _NONE
+            )
+        return answers
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question as it stands on the page: with what was picked before, when the form came back."""
+
+    question: DeskQuestion
+    picked: SubmittedAnswer | None
+    problem: str
+
+
+def asked_questions(
+    questions: tuple[DeskQuestion, ...], form: AnswerForm | None, problems: tuple[FieldProblem, ...]
+) -> list[AskedQuestion]:
+    picked = form.picked() if form else {}
+    why = {problem.path.removeprefix("answers."): problem.message for problem in problems}
+    return [
+        AskedQuestion(question, picked.get(question.key), why.get(question.key, "")) for question in questions
+    ]
