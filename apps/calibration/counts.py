@@ -1,0 +1,147 @@
+"""How often people decided otherwise, per label, grid bin and stratum: what certificates are computed from.
+
+Counted are routes in force that stand for the rule as it is now (`Basis`) and whose gates were open but
+perhaps the threshold. R (`reviewed`) are those that people saw as a matter of course, A (`audited`) those that
+were automatic when they came. An automatic item that nobody was drawn to check is in the items and nowhere
+else: it is not an agreement. (recalibration.md sections 0, 2.2; groups of items that belong together are not
+known to the data model, so each item counts as a draw of its own.)
+
+Of R both blind and visible answers are used, so pi is 1. If only the blind ones were, pi would be the
+blind share; if visible ones turn out to follow the model (section 1.6), they must be left out in that way.
+Answers in A are blind by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import groupby
+
+import numpy as np
+from django.conf import settings
+
+from apps.calibration.evidence import Audit, Basis, Cell, audits_of, basis_for, cells_of
+from apps.routing.draw import thin_draw
+from apps.stats.sampling import too_rare_to_thin
+from apps.stats.thresholds import BinCount, Counts, counts_by_label, empty_counts
+from apps.workflows.models import Workflow
+
+WINDOW_WEEKS = 8
+ANSWERED_SHARE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """One label's window, from `start_on` to the last day by which 95 % of its reviews and audits were answered
+    (None: there is no such day, and nothing is counted).
+
+    `drawn` are audits answered or past their deadline, `unanswered` those of them without an answer (wrong in
+    `rows`). `pending` are reviews and audits still waiting in the whole window, the days after `end_on`
+    included. `left_out` are days whose audit rate was under a third of the typical one. `thinned_to` is the
+    smallest rate, when rates differed and the audits were thinned to it.
+    """
+
+    rows: tuple[BinCount, ...]
+    start_on: date
+    end_on: date | None
+    drawn: int = 0
+    unanswered: int = 0
+    pending: int = 0
+    left_out: tuple[date, ...] = ()
+    thinned_to: float | None = None
+
+    @property
+    def counts(self) -> Counts:
+        return next(iter(counts_by_label(self.rows).values()), None) or empty_counts()
+
+    @property
+    def weeks(self) -> float:
+        return 0.0 if self.end_on is None else ((self.end_on - self.start_on).days + 1) / 7
+
+
+def count_labels(*, workflow: Workflow, now: datetime, weeks: int = WINDOW_WEEKS) -> dict[str, LabelCounts]:
+    """Counts of every label that came in the last `weeks` whole weeks, today included; {} before the first answer."""
+    basis = basis_for(workflow=workflow, now=now, weeks=weeks)
+    if basis is None:
+        return {}
+    by_label = groupby(cells_of(basis), key=lambda cell: cell.label)
+    return {label: _count_label(basis, label, list(cells)) for label, cells in by_label}
+
+
+def _count_label(basis: Basis, label: str, cells: Sequence[Cell]) -> LabelCounts:
+    pending = sum(cell.asked - cell.answered - cell.late for cell in cells)
+    end_on = last_answered_day([(cell.day, cell.asked, cell.answered + cell.late) for cell in cells])
+    if end_on is None:
+        return LabelCounts((), basis.start_on, None, pending=pending)
+    within = [cell for cell in cells if cell.day <= end_on]
+    left_out = _days_left_out(within)
+    kept = [cell for cell in within if cell.day not in left_out]
+    rates = {cell.pi for cell in kept if cell.stratum == "audited"}
+    rows = [_to_row(cell) for cell in kept]
+    if len(rates) > 1:
+        audits = [audit for audit in audits_of(basis, label) if _is_within(audit, end_on, left_out)]
+        rows = [*_without_audit_answers(rows), *_thinned(basis.workflow, label, audits, min(rates))]
+    return LabelCounts(
+        rows=tuple(rows),
+        start_on=min((cell.day for cell in kept), default=basis.start_on),
+        end_on=end_on,
+        drawn=sum(cell.answered + cell.late for cell in kept if cell.stratum == "audited"),
+        unanswered=sum(cell.late for cell in kept),
+        pending=pending,
+        left_out=tuple(sorted(left_out)),
+        thinned_to=min(rates) if len(rates) > 1 else None,
+    )
+
+
+def last_answered_day(days: Iterable[tuple[date, int, int]]) -> date | None:
+    """The last day up to which at least 95 % of what was asked since the start is answered.
+
+    Rows are (day, asked, answered), in any order, a day as often as it comes. An audit past its deadline
+    counts as answered here: it is an error, and too many of those refuse the certificate by themselves.
+    """
+    asked = answered = 0
+    last = None
+    for day, rows in groupby(sorted(days), key=lambda row: row[0]):
+        for _, more_asked, more_answered in rows:
+            asked, answered = asked + more_asked, answered + more_answered
+        if answered >= ANSWERED_SHARE * asked:
+            last = day
+    return last
+
+
+def _days_left_out(cells: Sequence[Cell]) -> set[date]:
+    """Days with an audit rate so low that thinning to it would throw nearly every other answer away."""
+    audited = [cell for cell in cells if cell.stratum == "audited"]
+    each = np.repeat([cell.pi for cell in audited], [cell.items for cell in audited])
+    rare = set(each[too_rare_to_thin(each)].tolist())
+    return {cell.day for cell in audited if cell.pi in rare}
+
+
+def _is_within(audit: Audit, end_on: date, left_out: set[date]) -> bool:
+    return audit.day <= end_on and audit.day not in left_out
+
+
+def _to_row(cell: Cell) -> BinCount:
+    return BinCount(
+        label=cell.label,
+        bin=cell.bin,
+        stratum=cell.stratum,
+        items=cell.items,
+        labelled=cell.answered + cell.late,
+        wrong=cell.wrong + cell.late,
+        pi_sum=cell.pi * cell.items,
+    )
+
+
+def _without_audit_answers(rows: Iterable[BinCount]) -> Iterator[BinCount]:
+    for row in rows:
+        yield replace(row, labelled=0, wrong=0) if row.stratum == "audited" else row
+
+
+def _thinned(workflow: Workflow, label: str, audits: Iterable[Audit], smallest: float) -> Iterator[BinCount]:
+    """Each audit kept with chance smallest / pi, by a hash of the item: nobody can draw again."""
+    key = settings.SECRET_KEY.encode()
+    for audit in audits:
+        if thin_draw(key, workflow.slug, audit.external_id) < smallest / audit.pi:
+            yield BinCount(label, audit.bin, "audited", 0, 1, int(audit.wrong), 0.0)
