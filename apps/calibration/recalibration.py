@@ -87,6 +87,8 @@ def _refusal(label: str, rule: LabelRule, none_of_these: str | None) -> str:
     """Why there is nothing to certify, whatever the answers are; "" where there is."""
     if label == none_of_these:
         return "Never acts by itself: it means that no label fits."
-    if not 0 < rule.target_error < 1:
-        return f"No number of checks can show a target of {rule.target_error:.0%}."
+    if rule.target_error <= 0:
+        return "No number of checks can show that people would never have decided otherwise: a target of 0%."
+    if rule.target_error >= 1:
+        return "A target of 100% promises nothing, so there is nothing to certify."
     return ""

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from django.utils import timezone
+
+from apps.calibration.recalibration import LabelFinding, certificates
+from apps.policies.models import Policy
+from apps.stats.certificates import certify
+from apps.workflows.models import Workflow
+from tests.calibration.commands import run
+from tests.calibration.streams import AUDITED, REVIEWED, UNCHECKED, Past, insert_past
+from tests.factories import NOW, RULES, make_policy
+from tests.stats.counting import counts_from_items
+
+pytestmark = pytest.mark.django_db
+
+
+def finding(workflow: Workflow, label: str = "spam") -> LabelFinding:
+    found = certificates(workflow=workflow, now=NOW)
+    return next(each for each in found if each.label == label)
+
+
+def recently(past: Sequence[Past]) -> list[Past]:
+    """Seen by a command, whose now is the clock's."""
+    return [replace(each, at=timezone.now() - timedelta(days=3)) for each in past]
+
+
+def change_rules(workflow: Workflow, **changed: object) -> None:
+    Policy.objects.filter(workflow=workflow).update(status="retired")
+    make_policy(workflow, RULES | changed, version=2)
+
+
+def test_it_works(workflow: Workflow) -> None:
+    insert_past(workflow, [replace(REVIEWED, p=0.8)] * 150)
+    found = finding(workflow)
+    assert found.certificate is not None
+    assert (found.certificate.start, found.certificate.last) == (0.8, 0.5)
+    assert found.is_certified
+    assert found.sentence == (
+        "With 95% confidence at most 5% of the items accepted by itself under this rule are ones your reviewers "
+        "would have decided otherwise. Based on 0 blind checks and 150 reviews from 2026-11-10 to 2026-11-10."
+    )
+
+
+def test_every_label_of_the_policy_is_there_without_data(workflow: Workflow) -> None:
+    found = certificates(workflow=workflow, now=NOW)
+    assert [each.label for each in found] == ["lead", "customer", "spam"]
+    assert {each.sentence for each in found} == {"Not enough checks yet: 0 of about 120."}
+
+
+def test_without_a_policy_there_is_nothing_to_say(workflow: Workflow) -> None:
+    Policy.objects.filter(workflow=workflow).update(status="retired")
+    assert certificates(workflow=workflow, now=NOW) == ()
+
+
+def test_too_few_checks_say_how_many_more_and_how_long(workflow: Workflow) -> None:
+    insert_past(workflow, [REVIEWED] * 30 + [replace(REVIEWED, at=NOW - timedelta(days=7))] * 30)
+    found = finding(workflow)
+    assert found.sentence == "Not enough checks yet: 60 of about 120. At the present rate: 2 weeks."
+
+
+def test_a_backlog_is_told(workflow: Workflow) -> None:
+    insert_past(workflow, [replace(REVIEWED, answer="")] * 7)
+    assert finding(workflow).sentence.endswith(" 7 reviews and checks wait for an answer.")
+
+
+def test_wrong_answers_speak_against_the_target(workflow: Workflow) -> None:
+    insert_past(workflow, [REVIEWED] * 130 + [replace(REVIEWED, answer="lead")] * 20)
+    assert finding(workflow).sentence == "The checks do not support this target: 20 wrong of 150."
+
+
+def test_unanswered_checks_refuse_the_certificate(workflow: Workflow) -> None:
+    sure = replace(AUDITED, pi=1.0)
+    insert_past(workflow, [sure] * 180 + [replace(sure, answer="")] * 20)
+    assert finding(workflow).sentence.startswith("Too many checks were left unanswered: 20 of 200.")
+
+
+def test_unchecked_items_alone_certify_nothing(workflow: Workflow) -> None:
+    insert_past(workflow, [UNCHECKED] * 5_000)
+    certificate = finding(workflow).certificate
+    assert certificate is not None
+    assert (certificate.certified, certificate.walked[0].bound) == ((), 1.0)
+
+
+@pytest.mark.parametrize(("target", "says"), [(0.0, "No number of checks"), (1.0, "promises nothing")])
+def test_a_target_that_cannot_be_certified_is_said(workflow: Workflow, target: float, says: str) -> None:
+    rule = {"threshold": 0.9, "autonomy": "suggest", "target_error": target}
+    change_rules(workflow, labels={"spam": rule, "other": rule})
+    assert says in finding(workflow).sentence
+    assert finding(workflow, "other").sentence == "Never acts by itself: it means that no label fits."
+
+
+def test_a_threshold_between_certified_ones_is_not_certified(workflow: Workflow) -> None:
+    change_rules(workflow, labels={"spam": {"threshold": 0.655, "autonomy": "audited", "target_error": 0.05}})
+    insert_past(workflow, [replace(REVIEWED, p=0.8)] * 150)
+    found = finding(workflow)
+    assert (bool(found.certificate and found.certificate.certified), found.is_certified) == (True, False)
+
+
+def test_20_000_items_certify_what_stats_certifies(workflow: Workflow) -> None:
+    past = _stream(20_000)
+    insert_past(workflow, past)
+    conf, wrong = [each.p for each in past], [each.answer != "spam" for each in past]
+    automatic = np.array([each.outcome == "automatic" for each in past])
+    drawn = np.array([each.drawn for each in past])
+    expected = certify(
+        counts_from_items(conf, wrong, automatic, drawn, 0.1),
+        alpha=0.05,
+        delta=0.05,
+        drawn=int(drawn.sum()),
+    )
+    began = time.perf_counter()
+    certificate = finding(workflow).certificate
+    assert time.perf_counter() - began < 5
+    assert certificate is not None
+    assert certificate.certified == expected.certified
+    assert certificate.labelled == expected.labelled
+    assert 0.6 < certificate.certified[-1] < 0.9
+
+
+def _stream(size: int) -> list[Past]:
+    """Wrong with half the chance that is left: 5 % wrong of what is at 0.8 or above; audited from 0.9."""
+    chance = Random(7)
+    past = []
+    for _ in range(size):
+        p = chance.uniform(0.5, 1.0)
+        automatic = p >= 0.9
+        drawn = automatic and chance.random() < 0.1
+        answer = "lead" if chance.random() < (1 - p) / 2 else "spam"
+        past.append(
+            Past(
+                p=p,
+                outcome="automatic" if automatic else "review",
+                pi=0.1 if automatic else 1.0,
+                drawn=drawn,
+                answer=answer if drawn or not automatic else "",
+                at=NOW - timedelta(days=chance.uniform(0, 50)),
+            )
+        )
+    return past
+
+
+def test_the_command_prints_what_is_certified(workflow: Workflow) -> None:
+    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 150))
+    said = run("recalibrate", "--workflow", "leads", "--dry-run")
+    assert "spam: audited, threshold 0.8, target 0.05" in said
+    assert "150 of 150 reviews answered, 0 otherwise" in said
+    assert "certified from 0.8 down to 0.5" in said
+    assert "lead: suggest, threshold 0.9, target 0.05\n  not certified: Not enough checks yet" in said
+    assert "about 120 labels more" in said
+
+
+def test_the_command_does_not_pretend_to_store(workflow: Workflow) -> None:
+    with pytest.raises(CommandError, match="not built yet") as refusal:
+        run("recalibrate", "--workflow", "leads")
+    assert refusal.value.returncode == 2
+
+
+def test_the_command_names_the_workflows_there_are(workflow: Workflow) -> None:
+    with pytest.raises(CommandError, match=r"no workflow 'leds'. There are: leads\."):
+        run("recalibrate", "--workflow", "leds", "--dry-run")
