@@ -7,7 +7,6 @@ export PORT
 
 RUN := $(PYTHON) apps/config/bootstrap.py run --
 TEST := $(PYTHON) apps/config/bootstrap.py test --
-VAR := $(if $(FERMATA_VAR),$(FERMATA_VAR),var)
 UV = $(or $(shell command -v uv),.venv/bin/uv)
 COMPILE = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url $(if $(UPGRADE),--upgrade)
@@ -20,10 +19,7 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: ## everything, running, with sample data (PORT=8000; FRESH=1 deletes the demo's data first)
-ifneq ($(FRESH),)
-	@$(RUN) -m apps.core.embedded erase "$(VAR)"
-endif
-	@$(RUN) manage.py demo
+	@$(RUN) -m apps.demo $(if $(FRESH),--fresh)
 
 test: ## set up and run everything: lint, types, tests against real servers, a real browser
 	@$(PYTHON) apps/config/bootstrap.py test --browser -- -m ruff check .

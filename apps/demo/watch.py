@@ -1,0 +1,48 @@
+"""What became of items, one line each, for the terminal the demo was started in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apps.items.models import Item, Route
+
+MOST_LINES = 6
+
+
+@dataclass(slots=True)
+class Watch:
+    """Remembers how far it has told."""
+
+    last_route: int
+
+    def news(self) -> list[str]:
+        """The decisions since the last call; many at once in one line."""
+        routes = list(
+            Route.objects.filter(pk__gt=self.last_route)
+            .select_related("item", "workflow")
+            .order_by("pk")[:500]
+        )
+        if not routes:
+            return []
+        self.last_route = routes[-1].pk
+        if len(routes) > MOST_LINES:
+            by_itself = sum(route.outcome == Route.Outcome.AUTOMATIC for route in routes)
+            return [
+                f"{len(routes)} items decided: {by_itself} automatic, {len(routes) - by_itself} for people"
+            ]
+        return [_line(route) for route in routes]
+
+
+def watch_from_now() -> Watch:
+    return Watch(Route.objects.order_by("-pk").values_list("pk", flat=True).first() or 0)
+
+
+def decided_count() -> int:
+    return Item.objects.exclude(decided_at=None).count()
+
+
+def _line(route: Route) -> str:
+    answer = "no answer from the model" if route.label is None else f"{route.label} {route.p:.2f}"
+    where = "automatic" if route.outcome == Route.Outcome.AUTOMATIC else "for people"
+    why = ", ".join(reason["code"] for reason in route.reasons)
+    return f"{route.item.external_id}: {answer} → {where}{f' ({why})' if why else ''}"
