@@ -37,6 +37,8 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200), Afte
 
 def _comparable(value: object) -> object:
     """One sentence where a union of types would give one for each."""
+    if value is None:
+        return None
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str):
             if not 1 <= len(each) <= 200 or unstorable_at(each) is not None:

@@ -56,9 +56,9 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=UNUSABLE) from error
 
     def _export(self, policy: Policy, file: str | None) -> None:
-        text = (
-            f"# {policy.workflow.slug}, version {policy.version}, {policy.status}\n\n{to_toml(policy.rules)}"
-        )
+        # The database keeps no order of names; the file has that of PolicyFile.
+        rules = PolicyFile.model_validate(policy.rules).model_dump(exclude_none=True)
+        text = f"# {policy.workflow.slug}, version {policy.version}, {policy.status}\n\n{to_toml(rules)}"
         if file is None or file == "-":
             self.stdout.write(text, ending="")
             return

@@ -1,0 +1,14 @@
+from django.urls import path
+
+from apps.calibration import views
+
+app_name = "calibration"
+urlpatterns = [
+    path("w/<slug:slug>/policy/", views.policy, name="policy"),
+    path("w/<slug:slug>/policy/new/", views.policy_new, name="policy_new"),
+    path("w/<slug:slug>/policy/back/", views.policy_back, name="policy_back"),
+    path("w/<slug:slug>/policy/<int:version>/", views.policy_version, name="policy_version"),
+    path("w/<slug:slug>/policy/<int:version>/edit/", views.policy_draft, name="policy_draft"),
+    path("w/<slug:slug>/policy/<int:version>/activate/", views.policy_activate, name="policy_activate"),
+    path("w/<slug:slug>/policy/<int:version>/discard/", views.policy_discard, name="policy_discard"),
+]
