@@ -78,9 +78,17 @@ function send() {
   });
 }
 
+// Which button it was: an answer that waits can be seen.
+function markPicked() {
+  for (const button of answer().querySelectorAll("button[name][value]")) {
+    button.classList.toggle("is-picked", pending?.values[button.name] === button.value);
+  }
+}
+
 function notSaved(text, { again = false, link = null } = {}) {
   const box = document.getElementById("not-saved");
   if (!box) return;
+  markPicked();
   const words = box.querySelector("p");
   words.textContent = text;
   if (link) {

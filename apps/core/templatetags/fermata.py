@@ -98,8 +98,8 @@ def tree(state: object) -> list[Row]:
 @register.simple_tag(takes_context=True)
 def my_role(context: RequestContext) -> str:
     """The reader's role in the page's workflow; empty on a page of no workflow."""
-    workflow, memberships = context.get("workflow"), context.get("my_memberships", ())
-    return next((mine.role for mine in memberships if workflow and mine.workflow_id == workflow.pk), "")
+    workflow, memberships = context.get("workflow"), context.get("my_memberships")
+    return next((mine.role for mine in memberships or () if workflow and mine.workflow_id == workflow.pk), "")
 
 
 @register.inclusion_tag("_tab.html", takes_context=True)
