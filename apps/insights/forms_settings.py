@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, time
+
+from django import forms
+
+from apps.core.errors import InvalidInput
+from apps.workflows.models import Role, Scope
+
+
+class _Form(forms.Form):
+    def add_problems(self, wrong: InvalidInput) -> None:
+        """What a service refused, beside the field it names."""
+        for problem in wrong.problems:
+            self.add_error(problem.path if problem.path in self.fields else None, problem.message)
+
+
+class MemberForm(_Form):
+    prefix = "member"
+    username = forms.CharField(
+        max_length=80,
+        label="User name",
+        help_text="Somebody who can already sign in. A name that is listed gets the new role.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "dir": "auto"}),
+    )
+    role = forms.ChoiceField(choices=Role.choices)
+
+
+class TokenForm(_Form):
+    prefix = "token"
+    name = forms.CharField(
+        max_length=80,
+        help_text="What will use it",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+    scopes = forms.MultipleChoiceField(choices=Scope.choices, widget=forms.CheckboxSelectMultiple)
+    expires_on = forms.DateField(
+        required=False,
+        label="Last day",
+        help_text="Valid to the end of this day, UTC. Empty: until it is revoked.",
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+
+    def expires_at(self) -> datetime | None:
+        day = self.cleaned_data["expires_on"]
+        return None if day is None else datetime.combine(day, time.max, tzinfo=UTC)
+
+    def clean_expires_on(self) -> object:
+        day = self.cleaned_data["expires_on"]
+        if day is not None and day < datetime.now(UTC).date():
+            raise forms.ValidationError("This day is over.")
+        return day
+
+
+class LimitsForm(_Form):
+    """The bounds are the model's; the service checks them again."""
+
+    prefix = "limits"
+    lease_s = forms.IntegerField(
+        min_value=30,
+        max_value=86_400,
+        label="Item stays on a desk, seconds",
+        help_text="30 to 86 400; renewed while the page is in use",
+    )
+    undo_s = forms.IntegerField(
+        min_value=0,
+        max_value=3_600,
+        label="Answer can be taken back for, seconds",
+        help_text="0 to 3 600; its action starts after that",
+    )
+    due_hours = forms.IntegerField(
+        min_value=1,
+        max_value=8_760,
+        label="Item may wait, hours",
+        help_text="1 to 8 760; then people decide what the model could not",
+    )

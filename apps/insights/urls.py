@@ -1,0 +1,24 @@
+from django.urls import path
+
+from apps.insights import views_items, views_operate, views_settings
+
+app_name = "insights"
+urlpatterns = [
+    path("operate/", views_operate.operate, name="operate"),
+    path("w/<slug:slug>/items/", views_items.items, name="items"),
+    path("w/<slug:slug>/items/<int:item_id>/", views_items.item, name="item"),
+    path("w/<slug:slug>/settings/", views_settings.settings, name="settings"),
+    path("w/<slug:slug>/settings/people/", views_settings.member_add, name="member_add"),
+    path(
+        "w/<slug:slug>/settings/people/<int:user_id>/remove/",
+        views_settings.member_remove,
+        name="member_remove",
+    ),
+    path("w/<slug:slug>/settings/tokens/", views_settings.token_create, name="token_create"),
+    path(
+        "w/<slug:slug>/settings/tokens/<int:token_id>/revoke/",
+        views_settings.token_revoke,
+        name="token_revoke",
+    ),
+    path("w/<slug:slug>/settings/limits/", views_settings.limits_update, name="limits_update"),
+]
