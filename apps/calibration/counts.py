@@ -23,12 +23,39 @@ from django.conf import settings
 
 from apps.calibration.evidence import Audit, Basis, Cell, audits_of, basis_for, cells_of
 from apps.routing.draw import thin_draw
+from apps.stats.rates import Rate, rate
 from apps.stats.sampling import too_rare_to_thin
-from apps.stats.thresholds import BinCount, Counts, counts_by_label, empty_counts
+from apps.stats.thresholds import (
+    GRID,
+    BinCount,
+    Counts,
+    StratumName,
+    counts_by_label,
+    empty_counts,
+    grid_bin,
+)
 from apps.workflows.models import Workflow
 
 WINDOW_WEEKS = 8
 ANSWERED_SHARE = 0.95
+
+
+# Lower ends of the bands shown as reliability; every one but the first is a grid value.
+_BANDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """How often people decided otherwise where low <= p < high, of the answers there are.
+
+    Reviews and checks apart: pooled without weights they would mislead. No unanswered check counts here.
+    """
+
+    low: float
+    high: float
+    items: int
+    reviewed: Rate
+    audited: Rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +72,7 @@ class LabelCounts:
     rows: tuple[BinCount, ...]
     start_on: date
     end_on: date | None
+    bands: tuple[Band, ...] = ()
     drawn: int = 0
     unanswered: int = 0
     pending: int = 0
@@ -86,6 +114,7 @@ def _count_label(basis: Basis, label: str, cells: Sequence[Cell]) -> LabelCounts
         rows=tuple(rows),
         start_on=min((cell.day for cell in kept), default=basis.start_on),
         end_on=end_on,
+        bands=tuple(_bands(kept)),
         drawn=sum(cell.answered + cell.late for cell in kept if cell.stratum == "audited"),
         unanswered=sum(cell.late for cell in kept),
         pending=pending,
@@ -116,6 +145,28 @@ def _days_left_out(cells: Sequence[Cell]) -> set[date]:
     each = np.repeat([cell.pi for cell in audited], [cell.items for cell in audited])
     rare = set(each[too_rare_to_thin(each)].tolist())
     return {cell.day for cell in audited if cell.pi in rare}
+
+
+def _bands(cells: Sequence[Cell]) -> Iterator[Band]:
+    """From the lowest probability up; bands without an item are left out."""
+    bins = [int(grid_bin(low)) for low in _BANDS]
+    for low, high, first, after in zip(
+        _BANDS, (*_BANDS[1:], 1.0), bins, (*bins[1:], len(GRID) + 1), strict=True
+    ):
+        inside = [cell for cell in cells if first <= cell.bin < after]
+        if inside:
+            yield Band(
+                low,
+                high,
+                sum(cell.items for cell in inside),
+                _otherwise(inside, "reviewed"),
+                _otherwise(inside, "audited"),
+            )
+
+
+def _otherwise(cells: Sequence[Cell], stratum: StratumName) -> Rate:
+    mine = [cell for cell in cells if cell.stratum == stratum]
+    return rate(sum(cell.wrong for cell in mine), sum(cell.answered for cell in mine))
 
 
 def _is_within(audit: Audit, end_on: date, left_out: set[date]) -> bool:

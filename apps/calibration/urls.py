@@ -1,9 +1,10 @@
 from django.urls import path
 
-from apps.calibration import views
+from apps.calibration import views, views_calibration
 
 app_name = "calibration"
 urlpatterns = [
+    path("w/<slug:slug>/calibration/", views_calibration.overview, name="overview"),
     path("w/<slug:slug>/policy/", views.policy, name="policy"),
     path("w/<slug:slug>/policy/new/", views.policy_new, name="policy_new"),
     path("w/<slug:slug>/policy/back/", views.policy_back, name="policy_back"),
