@@ -49,6 +49,7 @@ def test_it_works(client: Client, workflow: Workflow) -> None:
 def test_it_reads_without_data(client: Client) -> None:
     page = read(client)
     assert page.count("Not enough checks yet: 0 of about 120.") == 3
+    assert "120 more draws before any threshold is tested" in page
     assert "no data" in page
 
 
@@ -64,6 +65,13 @@ def test_the_walk_shows_its_failure(client: Client, workflow: Workflow) -> None:
     assert "Thresholds looked at (21)" in page
     assert "71 % to 90 %" in page
     assert "30 of 180" in page
+
+
+def test_how_many_more_is_said(client: Client, workflow: Workflow) -> None:
+    insert(workflow, *[REVIEWED] * 147, *[replace(REVIEWED, answer="lead")] * 5)
+    page = read(client)
+    assert "Not enough checks yet: 152 of about 208." in page
+    assert "56 more at 95 % or above, if none of them is decided otherwise" in page
 
 
 def test_a_threshold_that_is_not_certified_is_told(client: Client, workflow: Workflow) -> None:
