@@ -146,7 +146,16 @@ setInterval(() => { if (Date.now() - lastUsedAt < 10 * 60_000) look(); }, LOOK_E
 
 // --- after each answer ---
 
+// In a long list the suggestion may stand below the edge.
+function showSuggested() {
+  for (const list of document.querySelectorAll(".options.is-long")) {
+    const suggested = list.querySelector(".is-suggested");
+    if (suggested) list.scrollTop = suggested.offsetTop - (list.clientHeight - suggested.offsetHeight) / 2;
+  }
+}
+
 function settleIn({ isFirst }) {
+  showSuggested();
   const first = questions()[0];
   if (first) makeCurrent(questions().find((each) => !isAnswered(each)) ?? first);
   const isEmpty = desk()?.hasAttribute("data-empty");
@@ -154,6 +163,7 @@ function settleIn({ isFirst }) {
   if (!isFirst && !(isEmpty && wasEmpty)) focus?.focus({ preventScroll: true });
   wasEmpty = isEmpty;
   renewedAt = Date.now();
+  if (!isFirst) for (const old of document.querySelectorAll("#messages .message")) old.remove();
   const done = desk()?.querySelector("[data-fades]:not(.is-past)");
   if (done) setTimeout(() => done.classList.add("is-past"), Number(done.dataset.fades) * 1000);
 }
