@@ -13,7 +13,7 @@ import django
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.db.models import Count, F, Func, Min, Q, Value
+from django.db.models import CharField, Count, F, Func, Min, Q, Value
 from psycopg.conninfo import conninfo_to_dict
 from redis.exceptions import RedisError
 
@@ -188,12 +188,16 @@ def stuck_items() -> list[Stuck]:
     rows = (
         Item.objects.filter(status="received")
         .exclude(wait_reason="")
-        .annotate(why=Func(F("wait_reason"), Value(":"), Value(1), function="split_part"))
+        .annotate(why=_first_word(F("wait_reason")))
         .values("workflow__slug", "why")
         .annotate(n=Count("id"), next=Min("next_try_at"))
         .order_by("workflow__slug", "why")
     )
     return [Stuck(row["workflow__slug"], row["why"], row["n"], row["next"]) for row in rows]
+
+
+def _first_word(text: F) -> Func:
+    return Func(text, Value(":"), Value(1), function="split_part", output_field=CharField())
 
 
 def unanswered_items(now: datetime) -> list[Stuck]:
