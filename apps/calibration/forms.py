@@ -30,18 +30,24 @@ _HOLD_LABELS = {
 }
 
 
+class NumberInput(forms.NumberInput):
+    def format_value(self, value: Any) -> str | None:
+        """2.0 as "2"; what was typed stays as it was typed."""
+        return repr(value).removesuffix(".0") if isinstance(value, float) else super().format_value(value)
+
+
 def number(
     label: str, *, high: float | None = 1, required: bool = True, attrs: Mapping[str, str] | None = None
 ) -> forms.FloatField:
-    widget = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal", **(attrs or {})})
+    widget = NumberInput(attrs={"step": "any", "inputmode": "decimal", **(attrs or {})})
     return forms.FloatField(label=label, min_value=0, max_value=high, required=required, widget=widget)
 
 
 class NumbersForm(forms.Form):
     review_cost = number("Cost of a review", high=None)
     margin = number("Margin between the top two")
-    audit_rate = number("Audited share, while audited")
-    automatic_audit_rate = number("Audited share, when automatic")
+    audit_rate = number("Audit share, step audited")
+    automatic_audit_rate = number("Audit share, step automatic")
     blind_share = number("Share of blind reviews")
     note = forms.CharField(label="Why this change", max_length=300, required=False)
 
@@ -87,7 +93,6 @@ class _RuleForm(forms.Form):
 class TextRuleForm(_RuleForm):
     words = forms.CharField(
         label="Words, one a line",
-        help_text="Whole words or phrases; a * at the end stands for any ending.",
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
@@ -101,7 +106,6 @@ class MetadataRuleForm(_RuleForm):
     value = forms.CharField(
         label="Value",
         required=False,
-        help_text='A number, true, false or a text; several with commas; "in quotes" is always a text.',
     )
 
     def clean(self) -> dict[str, Any]:

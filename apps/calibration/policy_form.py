@@ -22,12 +22,10 @@ from apps.calibration.forms import (
     value_text,
 )
 from apps.core.errors import InvalidInput
+from apps.policies.readable import MATRIX_LIMIT
 from apps.policies.rules import read_rules
 from apps.routing.types import UNKNOWN_LABEL
 from apps.workflows.models import Question
-
-MOST_LABELS_WITH_COSTS = 12
-"""A matrix of more is no form any more: those costs are edited in a file."""
 
 # What the form calls by another name than the file.
 _FIELDS = {"question": "answer", "option": "answer"}
@@ -36,6 +34,7 @@ _FIELDS = {"question": "answer", "option": "answer"}
 class PolicyForm:
     """`rules` are those it starts from; `data` is what was sent, None to show what is there.
 
+    Above MATRIX_LIMIT labels `costs` is None and the costs of `rules` stay: they are edited in a file.
     `questions` are those the fields stand for: of what was sent, those of the version that was shown.
     """
 
@@ -54,7 +53,7 @@ class PolicyForm:
             LabelForm(data, name=name, initial=self._label(label), prefix=f"label-{at}")
             for at, (label, name) in enumerate(self._names.items())
         ]
-        self.costs = self._costs(data) if len(self._names) <= MOST_LABELS_WITH_COSTS else None
+        self.costs = self._costs(data) if len(self._names) <= MATRIX_LIMIT else None
         # What was sent says itself which rows there are: the draft may have others by now.
         rows = {kind: [] if data else [*self._rows(kind)] for kind in ("text", "metadata", "answer")}
         self.texts = TextRules(data, initial=rows["text"], prefix="text")

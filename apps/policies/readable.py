@@ -11,11 +11,13 @@ from apps.workflows.models import Question
 
 NONE = "none"
 DEFAULT_COST = 1
+MATRIX_LIMIT = 12
+"""With more labels than this a matrix of costs is neither shown nor edited as one."""
 _SHARES = {
     "margin": "Margin between the top two",
     "blind_share": "Share of blind reviews",
-    "audit_rate": "Audited share, while audited",
-    "automatic_audit_rate": "Audited share, when automatic",
+    "audit_rate": "Audit share, step audited",
+    "automatic_audit_rate": "Audit share, step automatic",
 }
 
 
@@ -47,9 +49,12 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True)
 class ReadableRules:
+    """Pairs are of a name and what it says. `costs` is empty above MATRIX_LIMIT; `named_costs` never is."""
+
     numbers: tuple[tuple[str, str], ...]
     labels: tuple[LabelRow, ...]
     costs: tuple[CostRow, ...]
+    named_costs: tuple[tuple[str, str, str], ...]
     overrides: tuple[tuple[str, str], ...]
     holds: tuple[tuple[str, str], ...]
 
@@ -62,9 +67,14 @@ def to_readable(rules: Mapping[str, Any], questions: Sequence[Question]) -> Read
         labels=tuple(_label_row(rules, label, name) for label, name in names.items()),
         costs=tuple(
             CostRow(
-                name, tuple(None if true == label else amount(cost_of(rules, label, true)) for true in names)
+                name, tuple(None if true == label else amount(_cost(rules, label, true)) for true in names)
             )
-            for label, name in names.items()
+            for label, name in (names.items() if len(names) <= MATRIX_LIMIT else ())
+        ),
+        named_costs=tuple(
+            (names.get(predicted, predicted), names.get(true, true), amount(cost))
+            for predicted, row in rules["costs"].items()
+            for true, cost in row.items()
         ),
         overrides=tuple(
             (override["name"], override_sentence(override, questions)) for override in rules["overrides"]
@@ -80,10 +90,14 @@ def policy_diff(
     labels = _label_names(questions)
     for rules in (old, new):
         labels |= {label: label for label in rules["labels"] if label not in labels}
-    before, after = (dict(_lines(rules, questions, labels)) for rules in (old, new))
+    # Of every pair of 255 labels, those that neither version names cannot differ.
+    pairs = dict.fromkeys(
+        (predicted, true) for rules in (old, new) for predicted, row in rules["costs"].items() for true in row
+    )
+    before, after = (dict(_lines(rules, questions, labels, [*pairs])) for rules in (old, new))
     paths = dict.fromkeys([*before, *after])
-    pairs = (Change(path, before.get(path, NONE), after.get(path, NONE)) for path in paths)
-    return [change for change in pairs if change.old != change.new]
+    changes = (Change(path, before.get(path, NONE), after.get(path, NONE)) for path in paths)
+    return [change for change in changes if change.old != change.new]
 
 
 def share(p: float) -> str:
@@ -91,25 +105,25 @@ def share(p: float) -> str:
     return f"{round(p * 100, 10):.12g} %"
 
 
+def isolated(text: str) -> str:
+    """Text that people wrote, for use inside a sentence: its direction stays its own (U+2068 … U+2069)."""
+    return text if text.isascii() else f"\u2068{text}\u2069"
+
+
 def amount(value: float) -> str:
     return f"{value:.12g}"
-
-
-def cost_of(rules: Mapping[str, Any], predicted: str, true: str) -> float:
-    cost: float = rules["costs"].get(predicted, {}).get(true, DEFAULT_COST)
-    return cost
 
 
 def override_sentence(override: Mapping[str, Any], questions: Sequence[Question]) -> str:
     """When it holds an item: "amount > 10000"."""
     if override["kind"] == "text":
-        return f"the text has one of: {', '.join(override['words'])}"
+        return f"the text has one of: {', '.join(map(isolated, override['words']))}"
     if override["kind"] == "metadata":
         value = _value(override.get("value"))
-        return f"{override['field']} {override['op']} {value}".rstrip()
+        return f"{isolated(override['field'])} {override['op']} {value}".rstrip()
     question, option = override["question"], override.get("option")
     names = {each.key: each.option_names for each in questions}.get(question, {})
-    what = "yes" if option is None else names.get(option, option)
+    what = "yes" if option is None else isolated(names.get(option, option))
     return f"{question}: {what} at {share(override['at_least'])} or more"
 
 
@@ -122,6 +136,11 @@ def hold_sentence(hold: Mapping[str, Any]) -> str:
     return f"yes is between {share(hold['low'])} and {share(hold['high'])}"
 
 
+def _cost(rules: Mapping[str, Any], predicted: str, true: str) -> float:
+    cost: float = rules["costs"].get(predicted, {}).get(true, DEFAULT_COST)
+    return cost
+
+
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_value, value))
@@ -129,7 +148,7 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return amount(value)
-    return "" if value is None else str(value)
+    return "" if value is None else isolated(str(value))
 
 
 def _label_names(questions: Sequence[Question]) -> dict[str, str]:
@@ -156,21 +175,25 @@ def _label_row(rules: Mapping[str, Any], label: str, name: str) -> LabelRow:
 
 
 def _lines(
-    rules: Mapping[str, Any], questions: Sequence[Question], labels: Mapping[str, str]
+    rules: Mapping[str, Any],
+    questions: Sequence[Question],
+    labels: Mapping[str, str],
+    pairs: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[str, str]]:
     yield from _numbers(rules)
-    for label, name in labels.items():
+    names = {label: isolated(name) for label, name in labels.items()}
+    for label, name in names.items():
         row = _label_row(rules, label, name)
         yield f"{name}: threshold", row.threshold
         yield f"{name}: autonomy", row.autonomy
         yield f"{name}: target error", row.target_error
         yield f"{name}: always looked at from", row.critical or NONE
-        for true, true_name in labels.items():
-            if true != label:
-                yield f"{name}: cost when it is {true_name}", amount(cost_of(rules, label, true))
+    for predicted, true in pairs:
+        words = f"{names.get(predicted, predicted)}: cost when it is {names.get(true, true)}"
+        yield words, amount(_cost(rules, predicted, true))
     for override in rules["overrides"]:
         # Named by its id as well: two rules may share a name, and renaming one is a change.
         sentence = override_sentence(override, questions)
-        yield f"Rule {override['id']}", f"{override['name']}: {sentence}"
+        yield f"Rule {override['id']}", f"{isolated(override['name'])}: {sentence}"
     for hold in rules["holds"]:
         yield f"Hold of {hold['question']}", hold_sentence(hold)

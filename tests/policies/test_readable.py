@@ -105,6 +105,24 @@ def test_every_label_has_a_row(questions: list[Question]) -> None:
     assert [row.costs for row in readable.costs] == [(None, "1", "1"), ("6", None, "1"), ("1", "1", None)]
 
 
+def test_many_labels_have_no_matrix() -> None:
+    options = [{"id": f"o{n}", "name": f"Option {n}"} for n in range(13)]
+    question = choice(options=options) | {"none_of_these": None}
+    data = workflow_file(questions=[question])
+    many = read_definition({"workflow": data["workflow"], "questions": data["questions"]}).to_questions()
+    rules = policy(labels={}, critical={}, overrides=[], holds=[], costs={"o1": {"o2": 3}})
+
+    readable = to_readable(read_rules(rules, many), many)
+
+    assert (readable.costs, readable.named_costs) == ((), (("Option 1", "Option 2", "3"),))
+
+
+def test_what_people_wrote_keeps_its_direction(questions: list[Question]) -> None:
+    override = {"kind": "text", "words": ["عقد", "contract"]}
+
+    assert override_sentence(override, questions) == "the text has one of: \u2068عقد\u2069, contract"
+
+
 def test_a_label_that_is_gone_is_still_told(questions: list[Question]) -> None:
     old = read_rules(policy(), questions)
     fewer = [option for option in choice()["options"] if option["id"] != "spam"]

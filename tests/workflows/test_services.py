@@ -87,7 +87,7 @@ def test_a_token_ends(workflow: Workflow, rosa: User) -> None:
 )
 def test_tokens_that_are_refused(workflow: Workflow, rosa: User, values: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        create_token(**{"workflow": workflow, "user": rosa, "name": "n", "scopes": ["read"]} | values)
+        create_token(workflow=workflow, user=rosa, **{"name": "n", "scopes": ["read"], **values})
 
     assert [problem.path for problem in refused.value.problems] == [path]
 
