@@ -58,6 +58,12 @@ VARIABLES = (
     Variable("PORT", "8000", "port of the web server"),
     Variable("BIND", "127.0.0.1", "address the web server listens on"),
     Variable("WEB_THREADS", "8", "threads of the web process, 1 to 64; each keeps one database connection"),
+    Variable(
+        "METRICS_TOKEN",
+        "",
+        "reads /metrics from elsewhere as Authorization: Bearer; unset: from this very machine only",
+        secret=True,
+    ),
     Variable("FERMATA_VAR", "", "folder of the embedded servers; unset: var/ beside manage.py"),
     Variable("CLOUDFLARE_ACCOUNT_ID", "", "account that runs Clef on Workers AI"),
     Variable(

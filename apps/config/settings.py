@@ -127,7 +127,7 @@ CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 CSRF_FAILURE_VIEW = "apps.core.errors_pages.csrf_failure"
 SECURE_SSL_REDIRECT = not env.flag("PLAIN_HTTP")
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 0 if env.flag("PLAIN_HTTP") else 31_536_000
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -171,6 +171,7 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "apps.pipeline.tasks.sweep", "schedule": 5.0, "options": {"expires": 5.0}},
+    "exports": {"task": "apps.api.tasks.make_exports", "schedule": 30.0, "options": {"expires": 30.0}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 
@@ -191,6 +192,7 @@ WHITENOISE_USE_FINDERS = not STATIC_ROOT.exists()
 if WHITENOISE_USE_FINDERS:
     STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 
+METRICS_TOKEN = env.text("METRICS_TOKEN")
 CLOUDFLARE_API_BASE = env.text("CLOUDFLARE_API_BASE") or "https://api.cloudflare.com/client/v4"
 
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"))

@@ -1,0 +1,322 @@
+"""What goes over the wire, typed: the OpenAPI document is made from these."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from apps.api.paging import DEFAULT_LIMIT, MOST_ROWS
+from apps.api.times import MOMENT, Time
+from apps.items.models import Item
+from apps.pipeline import limits
+
+Status = Literal["received", "deciding", "in_review", "settled"]
+Hidden = Annotated[
+    Literal["blind"] | None,
+    Field(
+        description="“blind”: this token's person may still be asked about the item without knowing any answer. "
+        "Whatever the model, the policy or colleagues said is left out, and the item counts as in review."
+    ),
+]
+
+
+class FieldProblemOut(BaseModel):
+    path: str
+    message: str
+
+
+class ErrorDetail(BaseModel):
+    code: str
+    message: str
+    fields: list[FieldProblemOut]
+
+
+class ErrorOut(BaseModel):
+    error: ErrorDetail
+
+
+class ItemIn(BaseModel):
+    """Nothing is converted: a priority of "1" is refused, not read as 1."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    external_id: str = Field(
+        description=f"Yours, unique in the workflow, at most {limits.MAX_EXTERNAL_ID_CHARACTERS} characters. "
+        "The same again is the same item."
+    )
+    state: Any = Field(
+        json_schema_extra={"type": ["string", "object", "array"]},
+        description=f"What the model reads: text or JSON, at most {limits.MAX_STATE_BYTES:,} bytes.",
+    )
+    images: list[Any] | None = Field(default=None, description="Not taken yet: refused when not empty.")
+    metadata: dict[str, Any] | None = Field(
+        default=None,
+        description=f"For rules and search: {limits.MAX_METADATA_KEYS} keys, {limits.MAX_METADATA_BYTES:,} bytes.",
+    )
+    received_at: Time | None = Field(default=None, description="When it reached you; now when left out.")
+    priority: int | None = Field(
+        default=None, description=f"Higher is sooner; 0 when left out; within ±{limits.MAX_PRIORITY:,}."
+    )
+
+    @field_validator("images")
+    @classmethod
+    def _no_images_yet(cls, value: list[Any] | None) -> None:
+        if value:
+            raise ValueError("images are not taken yet")
+
+
+class ItemAdded(BaseModel):
+    id: int
+    external_id: str
+    status: Status
+    created: bool = Field(description="False: it was there already, and this is that item.")
+    url: str
+
+
+class BatchAdded(ItemAdded):
+    index: int = Field(description="Position in what was sent.")
+
+
+class RowFailed(BaseModel):
+    index: int
+    path: str
+    message: str
+
+
+class BatchOut(BaseModel):
+    created: int
+    existing: int
+    failed: list[RowFailed]
+    items: list[BatchAdded]
+
+
+class PageQuery(BaseModel):
+    cursor: str | None = Field(default=None, description="`next` of the page before.")
+    limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MOST_ROWS)
+
+
+class ItemsQuery(PageQuery):
+    status: Status | None = None
+    route: Literal["automatic", "review"] | None = None
+    label: str | None = Field(
+        default=None, max_length=120, description="The settled label, or the model's while there is none."
+    )
+    since: str | None = Field(default=None, description=f"Arrived here from: {MOMENT}.")
+
+
+class RouteSummary(BaseModel):
+    outcome: Literal["automatic", "review"]
+    label: str | None
+    p: float | None
+
+
+class ItemHead(BaseModel):
+    id: int
+    external_id: str
+    title: str
+    source: str
+    status: Status
+    settled_by: Literal["policy", "people"] | None
+    audit_open: bool
+    priority: int
+    received_at: datetime
+    created_at: datetime
+    due_at: datetime
+    decided_at: datetime | None
+    settled_at: datetime | None
+    wait_reason: str | None = Field(
+        description="Why the model was not asked yet, when something is in the way."
+    )
+    next_try_at: datetime | None
+    hidden: Hidden
+    url: str
+
+
+class ItemRow(ItemHead):
+    route: RouteSummary | None
+    label: str | None = Field(description="What people settled; null while they have not.")
+
+
+class ItemPage(BaseModel):
+    items: list[ItemRow]
+    next: str | None
+
+
+class AnswerOut(BaseModel):
+    kind: Literal["choice", "noul", "score"]
+    probabilities: dict[str, float]
+    confidence: float | None = Field(
+        description="As the model gave it: how concentrated it is, not how right."
+    )
+
+
+class DecisionOut(BaseModel):
+    id: int
+    is_primary: bool
+    question_set_version: int
+    endpoint: str
+    model: str
+    model_requested: str
+    request_id: str
+    http_status: int
+    latency_s: float
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    warnings: list[Any]
+    answers: dict[str, AnswerOut]
+    created_at: datetime
+
+
+class ReasonOut(BaseModel):
+    code: str
+    numbers: dict[str, Any]
+    sentence: str
+
+
+class GateOut(BaseModel):
+    name: str
+    is_open: bool
+    numbers: dict[str, Any]
+
+
+class RouteOut(RouteSummary):
+    id: int
+    decision_id: int | None
+    policy_version: int
+    question_set_version: int
+    reasons: list[ReasonOut]
+    sentences: list[str] = Field(description="Why it went there, in words.")
+    gates: list[GateOut]
+    pi: float = Field(description="The chance, known before the draw, that people are asked.")
+    drawn: bool
+    created_at: datetime
+    superseded_at: datetime | None
+
+
+class TaskOut(BaseModel):
+    id: int
+    kind: Literal["routine", "shadow", "audit"] | None = Field(description="Null while hidden.")
+    status: Literal["open", "done", "cancelled"]
+    blind: bool
+    asked: list[str]
+    reviews_needed: int
+    reviews_done: int
+    due_at: datetime
+    created_at: datetime
+    closed_at: datetime | None
+
+
+class GivenAnswerOut(BaseModel):
+    question: str
+    kind: Literal["accept", "correct", "none_of_these", "cannot_tell"]
+    value: str | None
+    model_value: str | None
+
+
+class ReviewOut(BaseModel):
+    id: int
+    task_id: int
+    reviewer: str
+    revision: int
+    blind: bool
+    seconds: float | None
+    note: str
+    answers: list[GivenAnswerOut]
+    created_at: datetime
+    taken_back_at: datetime | None
+
+
+class LabelOut(BaseModel):
+    id: int
+    item_id: int
+    external_id: str
+    question: str
+    value: str | None = Field(description="Null: none of these, where no option means that.")
+    source: Literal["review", "consensus", "adjudication", "import"]
+    blind: bool
+    inclusion_probability: float
+    reviewer: str | None
+    question_set_version: int
+    created_at: datetime
+    taken_back_at: datetime | None
+
+
+class LabelPage(BaseModel):
+    items: list[LabelOut]
+    next: str | None
+
+
+class ActionRunOut(BaseModel):
+    id: int
+    action: str
+    label: str
+    settings: dict[str, Any]
+    started_by: Literal["policy", "people"]
+    status: Literal["pending", "running", "applied", "verified", "unknown", "failed", "cancelled"]
+    attempts: int
+    not_before: datetime
+    read_back: Any
+    error: str
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class QuestionOut(BaseModel):
+    key: str
+    kind: Literal["choice", "noul", "score"]
+    is_routing: bool
+    instructions: str
+    options: list[dict[str, Any]]
+    none_of_these: str | None
+
+
+class QuestionSetOut(BaseModel):
+    version: int
+    questions: list[QuestionOut]
+
+
+class StoryOut(ItemHead):
+    """The whole story: `route` is the one in force, `superseded_routes` those before it."""
+
+    state: Any
+    metadata: dict[str, Any]
+    question_sets: list[QuestionSetOut]
+    policy_version: int | None
+    decisions: list[DecisionOut]
+    route: RouteOut | None
+    superseded_routes: list[RouteOut]
+    tasks: list[TaskOut]
+    reviews: list[ReviewOut]
+    label: LabelOut | None = Field(description="Of the routing question, in force.")
+    labels: list[LabelOut] = Field(description="Of every question; those taken back too.")
+    action_runs: list[ActionRunOut]
+
+
+class LabelsQuery(PageQuery):
+    since: str | None = Field(default=None, description=f"Settled from: {MOMENT}.")
+
+
+def to_head(item: Item, *, is_hidden: bool, url: str) -> dict[str, Any]:
+    """The fields of ItemHead. "Settled" would tell that the policy let it through, so hidden is in review."""
+    return {
+        "id": item.pk,
+        "external_id": item.external_id,
+        "title": item.title,
+        "source": item.source,
+        "status": Item.Status.IN_REVIEW.value if is_hidden else item.status,
+        "settled_by": None if is_hidden else item.settled_by,
+        "audit_open": False if is_hidden else item.audit_open,
+        "priority": item.priority,
+        "received_at": item.received_at,
+        "created_at": item.created_at,
+        "due_at": item.due_at,
+        "decided_at": item.decided_at,
+        "settled_at": None if is_hidden else item.settled_at,
+        "wait_reason": item.wait_reason or None,
+        "next_try_at": item.next_try_at,
+        "hidden": "blind" if is_hidden else None,
+        "url": url,
+    }

@@ -1,0 +1,217 @@
+"""One item's whole story as JSON: what came in, what was decided, where it went, who said what, what it did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apps.accounts.models import User
+from apps.actions.models import ActionRun
+from apps.api.shapes import StoryOut, to_head
+from apps.insights.telling import told_reasons
+from apps.items.models import Decision, Item, Route
+from apps.reviews.models import Label, Review, ReviewTask
+from apps.reviews.selectors import is_hidden_from, names_of
+from apps.routing.explain import explain
+from apps.workflows.models import QuestionSet
+
+Json = dict[str, Any]
+
+
+def story_of(*, user: User, item: Item, url: str) -> StoryOut:
+    """All that `user` may know of it now; `item` comes with its content."""
+    is_hidden = is_hidden_from(user=user, item=item)
+    decisions = Decision.objects.filter(item=item).select_related("question_set", "endpoint").order_by("pk")
+    routes = Route.objects.filter(item=item).select_related("policy", "question_set").order_by("pk")
+    tasks = list(ReviewTask.objects.filter(item=item).order_by("pk"))
+    versions = _question_sets(item, list(routes), tasks)
+    told: Json = {"decisions": [], "route": None, "superseded_routes": [], "policy_version": None}
+    told |= {"reviews": [], "labels": [], "label": None, "action_runs": []}
+    if not is_hidden:
+        told = _decided(list(decisions), list(routes), versions) | _answered(item) | _acted(item)
+    return StoryOut.model_validate(
+        to_head(item, is_hidden=is_hidden, url=url)
+        | {
+            "state": item.content.state,
+            "metadata": item.metadata,
+            "question_sets": [_to_question_set(version) for version in versions.values()],
+            "tasks": [_to_task(task, is_hidden) for task in tasks],
+        }
+        | told
+    )
+
+
+def _question_sets(item: Item, routes: list[Route], tasks: list[ReviewTask]) -> dict[int, QuestionSet]:
+    ids = {route.question_set_id for route in routes} | {task.question_set_id for task in tasks}
+    found = QuestionSet.objects.filter(pk__in=ids).prefetch_related("questions").order_by("version")
+    return {version.pk: version for version in found}
+
+
+def _to_question_set(version: QuestionSet) -> Json:
+    return {
+        "version": version.version,
+        "questions": [
+            {
+                "key": question.key,
+                "kind": question.kind,
+                "is_routing": question.is_routing,
+                "instructions": question.instructions,
+                "options": question.options,
+                "none_of_these": question.none_of_these or None,
+            }
+            for question in version.questions.all()
+        ],
+    }
+
+
+def _decided(decisions: list[Decision], routes: list[Route], versions: dict[int, QuestionSet]) -> Json:
+    told = [(route, _to_route(route, versions[route.question_set_id])) for route in routes]
+    in_force = next((route for route in routes if route.superseded_at is None), None)
+    return {
+        "decisions": [_to_decision(decision) for decision in decisions],
+        "route": next((each for route, each in told if route is in_force), None),
+        "superseded_routes": [each for route, each in told if route is not in_force],
+        "policy_version": in_force.policy.version if in_force else None,
+    }
+
+
+def _to_decision(decision: Decision) -> Json:
+    return {
+        "id": decision.pk,
+        "is_primary": decision.is_primary,
+        "question_set_version": decision.question_set.version,
+        "endpoint": decision.endpoint.name,
+        "model": decision.model,
+        "model_requested": decision.model_requested,
+        "request_id": decision.request_id,
+        "http_status": decision.http_status,
+        "latency_s": decision.latency_s,
+        "input_tokens": decision.input_tokens,
+        "output_tokens": decision.output_tokens,
+        "cost_usd": None if decision.cost is None else float(decision.cost),
+        "warnings": decision.warnings,
+        "answers": {
+            key: {
+                "kind": answer["kind"],
+                "probabilities": dict(answer["probabilities"]),
+                "confidence": answer.get("raw_confidence"),
+            }
+            for key, answer in decision.answers.items()
+        },
+        "created_at": decision.created_at,
+    }
+
+
+def _to_route(route: Route, version: QuestionSet) -> Json:
+    names = names_of(list(version.questions.all()))
+    sentences = explain(route.reasons, names)
+    return {
+        "id": route.pk,
+        "outcome": route.outcome,
+        "label": route.label,
+        "p": route.p,
+        "decision_id": route.decision_id,
+        "policy_version": route.policy.version,
+        "question_set_version": route.question_set.version,
+        "reasons": [
+            reason | {"sentence": sentence} for reason, sentence in zip(route.reasons, sentences, strict=True)
+        ],
+        "sentences": told_reasons(route, names),
+        "gates": route.gates,
+        "pi": route.pi,
+        "drawn": route.drawn,
+        "created_at": route.created_at,
+        "superseded_at": route.superseded_at,
+    }
+
+
+def _to_task(task: ReviewTask, is_hidden: bool) -> Json:
+    return {
+        "id": task.pk,
+        # "Audit" would tell that the policy had let it through.
+        "kind": None if is_hidden else task.kind,
+        "status": task.status,
+        "blind": task.blind,
+        "asked": task.asked,
+        "reviews_needed": task.reviews_needed,
+        "reviews_done": task.reviews_done,
+        "due_at": task.due_at,
+        "created_at": task.created_at,
+        "closed_at": task.closed_at,
+    }
+
+
+def _answered(item: Item) -> Json:
+    reviews = Review.objects.filter(task__item=item).select_related("user").order_by("pk")
+    labels = Label.objects.filter(item=item).select_related(
+        "item", "question", "question_set", "review__user"
+    )
+    in_force = labels.filter(question__is_routing=True, taken_back_at=None).first()
+    return {
+        "reviews": [_to_review(review) for review in reviews.prefetch_related("answers__question")],
+        "label": to_label(in_force) if in_force else None,
+        "labels": [to_label(label) for label in labels.order_by("pk")],
+    }
+
+
+def _to_review(review: Review) -> Json:
+    return {
+        "id": review.pk,
+        "task_id": review.task_id,
+        "reviewer": review.user.username,
+        "revision": review.revision,
+        "blind": review.blind,
+        "seconds": review.seconds,
+        "note": review.note,
+        "answers": [
+            {
+                "question": answer.question.key,
+                "kind": answer.kind,
+                "value": answer.value,
+                "model_value": answer.model_value,
+            }
+            for answer in review.answers.all()
+        ],
+        "created_at": review.created_at,
+        "taken_back_at": review.taken_back_at,
+    }
+
+
+def to_label(label: Label) -> Json:
+    """The fields of LabelOut; the label comes with its item, question, version and reviewer."""
+    return {
+        "id": label.pk,
+        "item_id": label.item_id,
+        "external_id": label.item.external_id,
+        "question": label.question.key,
+        "value": label.value,
+        "source": label.source,
+        "blind": label.blind,
+        "inclusion_probability": label.pi,
+        "reviewer": label.review.user.username if label.review else None,
+        "question_set_version": label.question_set.version,
+        "created_at": label.created_at,
+        "taken_back_at": label.taken_back_at,
+    }
+
+
+def _acted(item: Item) -> Json:
+    runs = ActionRun.objects.filter(item=item).select_related("action").order_by("pk")
+    return {
+        "action_runs": [
+            {
+                "id": run.pk,
+                "action": run.action.kind,
+                "label": run.action.label,
+                "settings": run.settings,
+                "started_by": run.started_by,
+                "status": run.status,
+                "attempts": run.attempts,
+                "not_before": run.not_before,
+                "read_back": run.read_back,
+                "error": run.error,
+                "created_at": run.created_at,
+                "finished_at": run.finished_at,
+            }
+            for run in runs
+        ]
+    }
