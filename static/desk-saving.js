@@ -101,7 +101,9 @@ function notSaved(text, { again = false, link = null } = {}) {
   }
   box.hidden = false;
   box.querySelector("[data-send-again]").hidden = !again;
-  for (const part of desk().querySelectorAll("[data-fields], .desk-skip button, .desk-undo button")) part.disabled = true;
+  desk().dataset.waiting = "";
+  const controls = ".desk-fields :is(button, input, textarea), .desk-skip button, .desk-undo button";
+  for (const control of desk().querySelectorAll(controls)) control.disabled = true;
 }
 
 function sendLater() {
