@@ -56,9 +56,9 @@ def routed(workflow: Workflow, window: Window, group: str | None = None) -> dict
         .values("key")
         .order_by()
         .annotate(
-            routed=Count("pk"),
-            automatic=Count("pk", filter=Q(outcome=Route.Outcome.AUTOMATIC)),
-            without_answer=Count("pk", filter=Q(label=None)),
+            routed=Count("*"),
+            automatic=Count("*", filter=Q(outcome=Route.Outcome.AUTOMATIC)),
+            without_answer=Count("*", filter=Q(label=None)),
         )
     )
     return {row.pop("key"): Routed(**row) for row in rows}
@@ -78,7 +78,7 @@ def waiting(workflow: Workflow) -> list[Waiting]:
     rows = (
         Item.objects.filter(workflow=workflow, status=Item.Status.RECEIVED)
         .values("wait_reason")
-        .annotate(n=Count("pk"), next=Max("next_try_at"))
+        .annotate(n=Count("*"), next=Max("next_try_at"))
         .order_by("-n", "wait_reason")[:_MOST_REASONS]
     )
     return [Waiting(row["wait_reason"], row["n"], row["next"]) for row in rows]
@@ -91,11 +91,11 @@ def standing(workflow: Workflow, now: datetime) -> dict[str, Figure | Rate]:
         Item.objects.filter(workflow=workflow, status__in=undone)
         .values("status")
         .order_by()
-        .annotate(n=Count("pk"), oldest=Min("created_at"))
+        .annotate(n=Count("*"), oldest=Min("created_at"))
     )
     found: Mapping[str, tuple[int, datetime]] = {row["status"]: (row["n"], row["oldest"]) for row in rows}
     audits = ReviewTask.objects.filter(workflow=workflow, status="open", kind="audit").aggregate(
-        n=Count("pk"), overdue=Count("pk", filter=Q(created_at__lt=now - timedelta(days=AUDIT_DAYS)))
+        n=Count("*"), overdue=Count("*", filter=Q(created_at__lt=now - timedelta(days=AUDIT_DAYS)))
     )
     in_review = found.get(Item.Status.IN_REVIEW)
     left = [found[status] for status in undone[:2] if status in found]
@@ -120,7 +120,7 @@ def action_runs(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
         ActionRun.objects.filter(window.holds("created_at"), action__workflow=workflow)
         .values("status")
         .order_by()
-        .annotate(n=Count("pk"))
+        .annotate(n=Count("*"))
     )
     found = {row["status"]: row["n"] for row in rows}
     under_way = sum(found.get(status, 0) for status in ("pending", "running", "applied"))
@@ -143,7 +143,7 @@ def decisions(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
     )
     fractions = list(PERCENTILES.values())
     row = Route.objects.filter(_routes(workflow, window), decision__isnull=False).aggregate(
-        n=Count("pk"),
+        n=Count("*"),
         priced=Count("decision__cost"),
         cost=Sum("decision__cost"),
         decided=Count("item__decided_at"),

@@ -95,7 +95,7 @@ def tallies(workflow: Workflow, window: Window, group: str | None = None) -> dic
         )
         .values_list("key", "task_kind", "hidden", "pi")
         .order_by()
-        .annotate(n=Count("pk"), agreed=Count("pk", filter=Q(value=F("model_value"))))
+        .annotate(n=Count("*"), agreed=Count("*", filter=Q(value=F("model_value"))))
     )
     return _to_tallies(rows)
 
@@ -121,8 +121,8 @@ def _add(pair: list[int], part: int, whole: int) -> None:
 def left_out(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
     """Answers that are in no rate, so that nobody wonders where they went."""
     row = _answers(workflow, window).aggregate(
-        cannot_tell=Count("pk", filter=Q(kind=Answer.Kind.CANNOT_TELL)),
-        without_model=Count("pk", filter=Q(model_value=None) & ~Q(kind=Answer.Kind.CANNOT_TELL)),
+        cannot_tell=Count("*", filter=Q(kind=Answer.Kind.CANNOT_TELL)),
+        without_model=Count("*", filter=Q(model_value=None) & ~Q(kind=Answer.Kind.CANNOT_TELL)),
     )
     return {
         "answers_cannot_tell": count(row["cannot_tell"]),
@@ -140,7 +140,7 @@ def review_seconds(
         .annotate(key=key)
         .values_list("key")
         .order_by()
-        .annotate(n=Count("pk"), timed=Count("seconds"), median=Percentiles(F("seconds"), [0.5]))
+        .annotate(n=Count("*"), timed=Count("seconds"), median=Percentiles(F("seconds"), [0.5]))
     )
     return {
         key: {
