@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, FloatField, Func, Max, Min, Q, Sum
+from django.db.models import Count, F, FloatField, Func, Max, Min, Q, Sum, Value
 from django.db.models.functions import Cast
 
 from apps.actions.models import ActionRun
@@ -57,8 +57,8 @@ def routed(workflow: Workflow, window: Window, group: str | None = None) -> dict
         .order_by()
         .annotate(
             routed=Count("*"),
-            automatic=Count("*", filter=Q(outcome=Route.Outcome.AUTOMATIC)),
-            without_answer=Count("*", filter=Q(label=None)),
+            automatic=Count(Value(1), filter=Q(outcome=Route.Outcome.AUTOMATIC)),
+            without_answer=Count(Value(1), filter=Q(label=None)),
         )
     )
     return {row.pop("key"): Routed(**row) for row in rows}
@@ -95,7 +95,7 @@ def standing(workflow: Workflow, now: datetime) -> dict[str, Figure | Rate]:
     )
     found: Mapping[str, tuple[int, datetime]] = {row["status"]: (row["n"], row["oldest"]) for row in rows}
     audits = ReviewTask.objects.filter(workflow=workflow, status="open", kind="audit").aggregate(
-        n=Count("*"), overdue=Count("*", filter=Q(created_at__lt=now - timedelta(days=AUDIT_DAYS)))
+        n=Count("*"), overdue=Count(Value(1), filter=Q(created_at__lt=now - timedelta(days=AUDIT_DAYS)))
     )
     in_review = found.get(Item.Status.IN_REVIEW)
     left = [found[status] for status in undone[:2] if status in found]

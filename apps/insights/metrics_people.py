@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 
 from apps.insights.metrics_values import Figure, Key, Percentiles, Window, count, key_of, measured
 from apps.reviews.models import Answer, Review, ReviewTask
@@ -95,7 +95,7 @@ def tallies(workflow: Workflow, window: Window, group: str | None = None) -> dic
         )
         .values_list("key", "task_kind", "hidden", "pi")
         .order_by()
-        .annotate(n=Count("*"), agreed=Count("*", filter=Q(value=F("model_value"))))
+        .annotate(n=Count("*"), agreed=Count(Value(1), filter=Q(value=F("model_value"))))
     )
     return _to_tallies(rows)
 
@@ -121,8 +121,8 @@ def _add(pair: list[int], part: int, whole: int) -> None:
 def left_out(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
     """Answers that are in no rate, so that nobody wonders where they went."""
     row = _answers(workflow, window).aggregate(
-        cannot_tell=Count("*", filter=Q(kind=Answer.Kind.CANNOT_TELL)),
-        without_model=Count("*", filter=Q(model_value=None) & ~Q(kind=Answer.Kind.CANNOT_TELL)),
+        cannot_tell=Count(Value(1), filter=Q(kind=Answer.Kind.CANNOT_TELL)),
+        without_model=Count(Value(1), filter=Q(model_value=None) & ~Q(kind=Answer.Kind.CANNOT_TELL)),
     )
     return {
         "answers_cannot_tell": count(row["cannot_tell"]),
