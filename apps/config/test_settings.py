@@ -27,6 +27,8 @@ from apps.config.settings import *  # noqa: E402, F403
 
 # A database of its own for every run, so that two runs at once do not meet.
 DATABASES["default"]["TEST"] = {"NAME": f"test_fermata_{os.getpid()}"}  # noqa: F405
+# Every test client would list all static files anew; the browser tests run with it.
+MIDDLEWARE = [each for each in MIDDLEWARE if "whitenoise" not in each]  # noqa: F405
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 # Hashing is slow on purpose; tests sign in thousands of times.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

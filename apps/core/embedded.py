@@ -75,7 +75,7 @@ class EmbeddedServers:
     """
 
     def __init__(self, var: Path, *, durable: bool = True, root_home: Path = ROOT_HOME) -> None:
-        self.var = var.absolute()
+        self.var = var.resolve()  # one folder, one server, whatever link led here
         self.durable = durable
         self.root_home = root_home
         self._elsewhere = root_home / hashlib.sha256(bytes(self.var)).hexdigest()[:16]

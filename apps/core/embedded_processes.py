@@ -18,7 +18,7 @@ from pathlib import Path
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 20.0
 LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C.UTF-8", "--encoding=UTF8")
-TUNING = "-c shared_buffers=128MB -c max_connections=100 -c jit=off -c timezone=UTC -c log_timezone=UTC"
+TUNING = "-c shared_buffers=128MB -c max_connections=200 -c jit=off -c timezone=UTC -c log_timezone=UTC"
 # Commits stay synchronous: with it off a killed server, not only a lost machine, would forget the last of them.
 NOT_DURABLE = "-c fsync=off -c full_page_writes=off"
 SSL_REQUEST = bytes(

@@ -1,0 +1,134 @@
+"""Who may open what: every URL of the product, for every kind of person, tried. A URL without a line here fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from apps.accounts.models import User
+from apps.items.models import Item
+from apps.workflows.models import ApiToken, Role, Workflow
+from apps.workflows.services import create_token
+from tests.factories import join, make_task, make_user
+
+# The least that opens it: public < signed_in < reviewer < manager; operator apart; or a scope of an API token.
+EXPECTED = {
+    "home": "signed_in",
+    "accounts:sign_in": "public",
+    "reviews:desk": "reviewer",
+    "reviews:task_submit": "reviewer",
+    "reviews:task_skip": "reviewer",
+    "reviews:task_undo": "reviewer",
+    "reviews:lease_renew": "reviewer",
+    "reviews:lease_release": "reviewer",
+    "insights:items": "reviewer",
+    "insights:item": "reviewer",
+    "insights:overview": "manager",
+    "insights:labels": "manager",
+    "insights:labels_export": "manager",
+    "insights:settings": "manager",
+    "insights:member_add": "manager",
+    "insights:member_remove": "manager",
+    "insights:token_create": "manager",
+    "insights:token_revoke": "manager",
+    "insights:limits_update": "manager",
+    "insights:operate": "operator",
+    "calibration:overview": "manager",
+    "calibration:policy": "manager",
+    "calibration:policy_new": "manager",
+    "calibration:policy_back": "manager",
+    "calibration:policy_version": "manager",
+    "calibration:policy_draft": "manager",
+    "calibration:policy_activate": "manager",
+    "calibration:policy_discard": "manager",
+}
+PEOPLE = ("nobody", "stranger", "foreign_manager", "reviewer", "manager", "operator")
+OPENS = {
+    "public": set(PEOPLE),
+    "signed_in": set(PEOPLE) - {"nobody"},
+    "reviewer": {"reviewer", "manager"},
+    "manager": {"manager"},
+    "operator": {"operator"},
+}
+
+
+def patterns(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for each in resolver.url_patterns:
+        if isinstance(each, URLResolver):
+            yield from patterns(each, f"{prefix}{each.namespace}:" if each.namespace else prefix)
+        else:
+            yield f"{prefix}{each.name}", each
+
+
+URLS = dict(patterns(get_resolver()))
+# The API has its own matrix (tests/api); signing out ends what this one needs (tests/accounts).
+APART = {"accounts:sign_out"}
+PAGES = {name: url for name, url in URLS.items() if not name.startswith("api:") and name not in APART}
+
+
+def test_every_page_has_an_expectation() -> None:
+    assert set(PAGES) == set(EXPECTED)
+
+
+@pytest.fixture
+def people(workflow: Workflow, other_workflow: Workflow) -> dict[str, Client]:
+    users = {name: make_user(name) for name in PEOPLE if name not in ("nobody", "operator")}
+    users["operator"] = make_user("operator", is_operator=True)
+    join(users["reviewer"], workflow, Role.REVIEWER)
+    join(users["manager"], workflow, Role.MANAGER)
+    join(users["foreign_manager"], other_workflow, Role.MANAGER)
+    clients = {name: Client(raise_request_exception=False) for name in PEOPLE}
+    for name, user in users.items():
+        clients[name].force_login(user)
+    return clients
+
+
+def address(name: str, workflow: Workflow, item: Item) -> str:
+    values = {"slug": workflow.slug, "item_id": item.pk, "version": 1, "user_id": 1, "token_id": 1}
+    return reverse(name, kwargs={key: values[key] for key in URLS[name].pattern.converters})
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_who_may_open(name: str, workflow: Workflow, people: dict[str, Client]) -> None:
+    """Who may: never told 403 or sent to sign in. Who may not: never an answer, by GET or POST, htmx or not."""
+    url = address(name, workflow, make_task(workflow).item)
+    wrong = []
+    for who, client in people.items():
+        for ask in (client.get, client.post):
+            for headers in ({}, {"HX-Request": "true", "HX-Target": name.split(":")[-1]}):
+                response = ask(url, headers=headers)
+                opened = not (
+                    response.status_code in (403, 404) or "/sign-in/" in response.get("Location", "")
+                )
+                may = who in OPENS[EXPECTED[name]]
+                # 405 comes before anybody is asked who they are; 404 may be an object that is not there.
+                if (
+                    response.status_code != 405
+                    and opened != may
+                    and not (may and response.status_code == 404)
+                ):
+                    wrong.append((who, ask.__name__, response.status_code))
+                assert response.status_code < 500, (who, url, response.status_code)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(PAGES) if "slug" in PAGES[name].pattern.converters])
+def test_a_stranger_cannot_tell_a_workflow_from_none(
+    name: str, workflow: Workflow, people: dict[str, Client]
+) -> None:
+    url = address(name, workflow, make_task(workflow).item)
+    nowhere = url.replace(f"/w/{workflow.slug}/", "/w/nowhere/")
+    for ask in (people["stranger"].get, people["stranger"].post):
+        assert ask(url).status_code == ask(nowhere).status_code
+
+
+def test_an_item_is_found_in_its_own_workflow_only(
+    workflow: Workflow, other_workflow: Workflow, people: dict[str, Client]
+) -> None:
+    theirs = make_task(other_workflow).item
+    url = reverse("insights:item", kwargs={"slug": workflow.slug, "item_id": theirs.pk})
+    assert people["manager"].get(url).status_code == 404
