@@ -3,7 +3,6 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("apps.api.urls")),
     path("", include("apps.accounts.urls")),
-    path("", include("apps.calibration.urls")),
     path("", include("apps.reviews.urls")),
     path("", include("apps.calibration.urls")),
     path("", include("apps.insights.urls")),

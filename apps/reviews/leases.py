@@ -141,17 +141,17 @@ def locked_lease(*, user: User, lease_token: uuid.UUID) -> Lease:
     if task.status == ReviewTask.Status.DONE:
         who = task.reviews.filter(taken_back_at=None).select_related("user").order_by("-created_at").first()
         raise LeaseLost(
-            f"{who.user.username} has answered this item meanwhile. Your answer was not counted."
+            f"{who.user.username} has answered this item meanwhile."
             if who
-            else "This item has been settled meanwhile. Your answer was not counted."
+            else "This item has been settled meanwhile."
         )
     if task.status != ReviewTask.Status.OPEN:
-        raise LeaseLost("This item was taken out of the queue meanwhile. Your answer was not counted.")
+        raise LeaseLost("This item was taken out of the queue meanwhile.")
     others = Lease.objects.filter(task=task, expires_at__gt=ClockTimestamp()).exclude(pk=lease.pk)
     holders = list(others.select_related("user"))
     if task.reviews_done + len(holders) >= task.reviews_needed:
         names = ", ".join(holder.user.username for holder in holders)
         raise LeaseLost(
-            f"Your hold on this item ran out, and {names} has it now. Your answer was not counted."
+            f"Your hold on this item ran out, and {names} has it now."
         )
     return lease
