@@ -18,8 +18,14 @@ class ItemFilter(forms.Form):
         required=False,
         max_length=200,
         label="Search",
-        help_text="Words of the text, or an external id",
-        widget=forms.TextInput(attrs={"type": "search", "dir": "auto", "autocomplete": "off"}),
+        widget=forms.TextInput(
+            attrs={
+                "type": "search",
+                "dir": "auto",
+                "autocomplete": "off",
+                "placeholder": "Words, or an external id",
+            }
+        ),
     )
     status = forms.ChoiceField(required=False, choices=[("", "Any"), *Item.Status.choices])
     outcome = forms.ChoiceField(required=False, label="Route", choices=[("", "Any"), *Route.Outcome.choices])

@@ -171,7 +171,7 @@ def test_a_waiting_item_says_why(workflow: Workflow, rosa: User, signed_in: Sign
     assert "Waits for a worker." in page_of(item, rosa, signed_in)
     Item.objects.update(wait_reason="busy: try later", next_try_at=NOW)
     page = page_of(item, rosa, signed_in)
-    assert "<bdi>busy: try later</bdi> Next try" in page
+    assert "<bdi>busy: try later</bdi> · next try" in page
     assert "Nothing yet: the model has not answered." in page
 
 
@@ -218,3 +218,7 @@ def test_items_of_other_workflows_are_not_there(
     assert signed_in(rosa).get(f"/w/leads/items/{theirs.pk}/").status_code == 404
     assert signed_in(rosa).get(f"/w/elsewhere/items/{theirs.pk}/").status_code == 404
     assert signed_in(nora).get(f"/w/leads/items/{mine.pk}/").status_code == 404
+
+
+def test_a_number_no_item_can_have(workflow: Workflow, rosa: User, signed_in: SignIn) -> None:
+    assert signed_in(rosa).get(f"/w/leads/items/{10**30}/").status_code == 404

@@ -52,7 +52,7 @@ def test_waiting_items_say_why(workflow: Workflow, rosa: User, signed_in: SignIn
     make_item(workflow, wait_reason="busy: too many requests", next_try_at=NOW)
     Endpoint.objects.update(paused_until=timezone.now() + timedelta(minutes=5), pause_reason="quota: used up")
     page = signed_in(rosa).get(ITEMS).content.decode()
-    for shown in ("busy: too many requests", "Next try", "The model is not asked until", "quota: used up"):
+    for shown in ("busy: too many requests", "next try", "The model is not asked until", "quota: used up"):
         assert shown in page
 
 

@@ -155,3 +155,8 @@ def test_answers_of_the_removed_stay(maras: Client, rosa: User, workflow: Workfl
     task.reviews.create(user=rosa, revision=1, blind=False, lease_token="0" * 32, created_at=NOW)
     maras.post(f"{SETTINGS}people/{rosa.pk}/remove/")
     assert task.reviews.count() == 1
+
+
+def test_numbers_nobody_can_have(maras: Client) -> None:
+    assert maras.post(f"{SETTINGS}people/{10**30}/remove/").status_code == 404
+    assert maras.post(f"{SETTINGS}tokens/{10**30}/revoke/").status_code == 404
