@@ -71,6 +71,7 @@ class Item(models.Model):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["workflow", "-id"], name="item_newest"),
             models.Index(fields=["workflow", "status", "-id"], name="item_by_status"),
+            models.Index(fields=["workflow", "created_at"], name="item_by_arrival"),
             # What workers look for: a small index however many items are settled.
             models.Index(
                 fields=["workflow", "-priority", "id"], condition=Q(status="received"), name="item_to_decide"
@@ -185,7 +186,13 @@ class Route(models.Model):
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["workflow", "created_at"], name="route_by_time"),
+            # Rows are wide, so what the overview counts is answered from the index alone.
+            models.Index(
+                fields=["workflow", "created_at"],
+                include=["outcome", "label"],
+                condition=Q(superseded_at=None),
+                name="route_in_force_by_time",
+            ),
         ]
 
     def __str__(self) -> str:
