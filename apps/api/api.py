@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from django.http import Http404
 from ninja import NinjaAPI
-from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.errors import AuthenticationError, ValidationError
 
 from apps.api import items, labels, metrics
 from apps.api.door import BearerToken
@@ -26,7 +27,8 @@ api = NinjaAPI(
 )
 for router in (items.router, labels.router, metrics.router):
     api.add_router("", router)
-for kind in (Exception, AuthenticationError, HttpError, ValidationError):
+# Ninja has handlers of its own for these, so each is named.
+for kind in (Exception, AuthenticationError, Http404, ValidationError):
     api.add_exception_handler(kind, answer_error)
 
 
