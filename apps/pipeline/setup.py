@@ -90,7 +90,7 @@ def install_workflow(
     messages = [*_update_workflow(workflow, file.definition, endpoint), *_add_owner(workflow, owner)]
     question_set, said = _update_questions(workflow, file.definition, owner)
     policy, said_of_policy = _update_policy(workflow, file.rules, owner, now)
-    messages += [*said, *said_of_policy, *_update_actions(workflow, file.definition.tags)]
+    messages += [*said, *said_of_policy, *_update_actions(workflow, file.definition)]
     return Installed(workflow, False, question_set, policy, tuple(messages))
 
 
@@ -103,7 +103,7 @@ def _install_new(
     draft = create_draft(workflow=workflow, rules=file.rules, based_on=None, user=owner, note="From its file")
     policy = activate(policy=draft, user=owner, now=now)
     message = f"Workflow {workflow.slug}: made, with questions version 1 and policy version 1 in force."
-    said = _update_actions(workflow, file.definition.tags)
+    said = _update_actions(workflow, file.definition)
     return Installed(workflow, True, current_question_set(workflow), policy, (message, *said))
 
 
@@ -166,9 +166,20 @@ def _update_policy(
     ]
 
 
-def _update_actions(workflow: Workflow, tags: Mapping[str, str]) -> list[str]:
+def _update_actions(workflow: Workflow, definition: Definition) -> list[str]:
+    tags = definition.tags
+    labels = {
+        label
+        for question in definition.to_questions()
+        if question.is_routing
+        for label in question.option_ids
+    }
     actions = {action.label: action for action in Action.objects.filter(workflow=workflow)}
-    said = [_remove_action(action) for label, action in actions.items() if label not in tags]
+    said = [
+        _remove_action(action, is_asked=label in labels)
+        for label, action in actions.items()
+        if label not in tags
+    ]
     for label, tag in tags.items():
         settings = {"tag": tag}
         if label not in actions:
@@ -180,11 +191,14 @@ def _update_actions(workflow: Workflow, tags: Mapping[str, str]) -> list[str]:
     return said
 
 
-def _remove_action(action: Action) -> str:
+def _remove_action(action: Action, *, is_asked: bool) -> str:
     try:
         action.delete()
     except ProtectedError as error:
-        raise Conflict(
-            f"The action of {action.label} has acted before: its tag can be changed but not taken away."
-        ) from error
+        if is_asked:
+            raise Conflict(
+                f"The action of {action.label} has acted before: its tag can be changed but not taken away."
+            ) from error
+        # Nothing new can have this label; what it did keeps its action.
+        return f"Action: {action.label} is no answer any more; the action stays with what it did."
     return f"Action: {action.label} does nothing from now on."

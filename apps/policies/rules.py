@@ -14,25 +14,19 @@ from pydantic import AfterValidator, Field, StringConstraints
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
 from apps.routing import types as routing
-from apps.workflows.definitions import Name, Part, read_part
 from apps.workflows.models import Question, QuestionSet
+from apps.workflows.parts import Name, Part, read_part, storable
 
 MAX_COST = 1_000_000_000
 MAX_AMOUNT = 1e15
 """Beyond it a float no longer tells neighbouring whole numbers apart."""
 
 
-def _storable(text: str) -> str:
-    if unstorable_at(text) is not None:
-        raise ValueError("holds a character that cannot be stored")
-    return text
-
-
 Probability = Annotated[float, Field(ge=0, le=1)]
 AuditRate = Annotated[float, Field(ge=routing.AUDIT_FLOOR, le=1)]
 Cost = Annotated[float, Field(ge=0, le=MAX_COST)]
 OverrideId = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9_.-]{1,60}\z")]
-ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(storable)]
 
 
 def _comparable(value: object) -> object:

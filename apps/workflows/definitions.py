@@ -7,59 +7,31 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, Field, StringConstraints
 
 from apps.clef.errors import RequestRefused, RequestTooLarge
 from apps.clef.types import ChoiceQuestion, Description, ModelRequest, NoulQuestion, ScoreQuestion
 from apps.clef.types import Question as ClefQuestion
 from apps.clef.wire import to_body
 from apps.core.errors import FieldProblem, InvalidInput
-from apps.core.text import unstorable_at
 from apps.workflows.models import Question, QuestionSet
+from apps.workflows.parts import (
+    Examples,
+    Instructions,
+    Name,
+    Part,
+    Prose,
+    printable,
+    read_part,
+    storable,
+    written,
+)
 
 MAX_QUESTIONS_BYTES = 200_000
 """What the questions may take of a request; hosted endpoints take 256,000 bytes with the item."""
-
-_SENTENCES = {
-    "dict_type": "must be a table",
-    "extra_forbidden": "is not known here",
-    "finite_number": "must be a finite number",
-    "missing": "must be given",
-    "model_type": "must be a table",
-    "string_pattern_mismatch": "has a form that is not allowed ({pattern})",
-    "string_too_long": "has more than {max_length:,} characters",
-    "string_too_short": "must not be empty",
-    "string_unicode": "holds half of a surrogate pair, which cannot be stored",
-    "too_long": "has more than {max_length} entries",
-    "too_short": "has fewer than {min_length} entries",
-    "union_tag_invalid": "must be one of {expected_tags}",
-    "union_tag_not_found": "must be given",
-}
-# Names of union members that pydantic puts into an error's place; they stand in no file.
-_KINDS = {"choice", "noul", "score", "metadata", "text", "answer"}
-
-
-def _storable(text: str) -> str:
-    at = unstorable_at(text)
-    if at is not None:
-        raise ValueError(f"holds a character at position {at} that cannot be stored")
-    return text
-
-
-def _written(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return _storable(text)
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
-        raise ValueError("must be visible characters, without space around them")
-    return text
 
 
 def _time_zone(name: str) -> str:
@@ -68,27 +40,16 @@ def _time_zone(name: str) -> str:
     return name
 
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(_written)]
-Instructions = Annotated[str, StringConstraints(min_length=1, max_length=20_000), AfterValidator(_written)]
-Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(_storable)]
-Example = Annotated[str, StringConstraints(min_length=1, max_length=20_000), AfterValidator(_written)]
-Examples = Annotated[list[Example], Field(max_length=100)]
 QuestionId = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9_.-]{1,100}\z")]
 OptionId = Annotated[
-    str, StringConstraints(min_length=1, max_length=100), AfterValidator(_written), AfterValidator(_printable)
+    str, StringConstraints(min_length=1, max_length=100), AfterValidator(written), AfterValidator(printable)
 ]
-
-
-class Part(BaseModel):
-    """A part of a file: unknown names are refused, and nothing is converted ("0.5" is no number)."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class WorkflowPart(Part):
     slug: Annotated[str, StringConstraints(pattern=r"\A[a-z0-9][a-z0-9-]{0,59}\z")]
     name: Name
-    description: Annotated[str, StringConstraints(max_length=500), AfterValidator(_storable)] = ""
+    description: Annotated[str, StringConstraints(max_length=500), AfterValidator(storable)] = ""
     time_zone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
     currency: Annotated[str, StringConstraints(pattern=r"\A[A-Z]{3}\z")] = "EUR"
     content_language: Annotated[
@@ -100,8 +61,8 @@ class OptionPart(Part):
     id: OptionId
     name: Name
     description: Prose = ""
-    examples: Examples = []
-    tag: Annotated[str, StringConstraints(max_length=60), AfterValidator(_written)] | None = None
+    examples: Examples = Field(default_factory=list)
+    tag: Annotated[str, StringConstraints(max_length=60), AfterValidator(written)] | None = None
 
 
 class _QuestionPart(Part):
@@ -132,8 +93,8 @@ class NoulPart(_QuestionPart):
     kind: Literal["noul"]
     yes: Prose = ""
     no: Prose = ""
-    yes_examples: Examples = []
-    no_examples: Examples = []
+    yes_examples: Examples = Field(default_factory=list)
+    no_examples: Examples = Field(default_factory=list)
 
     def to_options(self) -> list[dict[str, Any]]:
         return [
@@ -151,7 +112,7 @@ class NoulPart(_QuestionPart):
 class ScorePart(_QuestionPart):
     kind: Literal["score"]
     levels: Annotated[list[Name], Field(min_length=2, max_length=10)]
-    level_examples: Annotated[list[Examples], Field(max_length=10)] = []
+    level_examples: list[Examples] = Field(default_factory=list, max_length=10)
 
     def to_options(self) -> list[dict[str, Any]]:
         examples = self.level_examples or [[] for _ in self.levels]
@@ -207,42 +168,6 @@ def read_definition(data: Mapping[str, Any]) -> Definition:
         raise InvalidInput(*problems)
     _check_request(definition)
     return definition
-
-
-PartType = TypeVar("PartType", bound=Part)
-
-
-def read_part(model: type[PartType], data: object, *, whole: str) -> PartType:
-    """`data` as a `model`, or InvalidInput with the place of each problem as the file has it.
-
-    `whole` names the place when all of `data` is wrong.
-    """
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        # Without the input: a value that is wrong may be long, or a secret in the wrong place.
-        found = error.errors(include_url=False, include_input=False)
-        raise InvalidInput(
-            *(FieldProblem(_to_path(each) or whole, _to_sentence(each)) for each in found)
-        ) from None
-
-
-def _to_path(error: ErrorDetails) -> str:
-    path, before = "", None
-    for part in (*error["loc"], *(["kind"] if error["type"].startswith("union_tag") else [])):
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif not (part in _KINDS and isinstance(before, int)):
-            path += f".{part}" if path else part
-        before = part
-    return path
-
-
-def _to_sentence(error: ErrorDetails) -> str:
-    kind, numbers = error["type"], error.get("ctx", {})
-    if kind in _SENTENCES:
-        return _SENTENCES[kind].format(**numbers)
-    return error["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
 
 
 def _question_problems(definition: Definition) -> Iterator[FieldProblem]:

@@ -112,8 +112,11 @@ def set_endpoint(
     endpoint.kind, endpoint.base_url, endpoint.model = kind, base_url, model
     endpoint.account_variable, endpoint.secret_variable = account_variable, secret_variable
     endpoint.price_per_million = price_per_million
+    if len(base_url) > 500:
+        raise InvalidInput(FieldProblem("endpoint.base_url", "must have at most 500 characters"))
     try:
-        endpoint.full_clean()
+        # The address was checked above; Django's own check knows no host without a dot, such as a container's.
+        endpoint.full_clean(exclude=["base_url"])
     except ValidationError as error:
         raise InvalidInput(
             *(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,14 @@ import pytest
 
 from apps import demo
 from apps.accounts.models import User
-from apps.actions.models import Action
+from apps.actions.models import Action, ActionRun
 from apps.core.errors import Conflict, InvalidInput
 from apps.pipeline.setup import Installed, check_workflow_file, install_workflow, read_workflow_file
 from apps.policies.models import Policy
-from apps.workflows.models import Endpoint, Membership, Role
-from tests.factories import NOW, make_endpoint, make_user
+from apps.policies.selectors import active_policy
+from apps.policies.services import activate, create_draft
+from apps.workflows.models import Endpoint, Membership, Role, Workflow
+from tests.factories import NOW, make_endpoint, make_item, make_route, make_user
 from tests.workflows.files import choice, policy, workflow_file
 
 pytestmark = pytest.mark.django_db
@@ -116,6 +119,50 @@ def test_a_tag_taken_away_takes_the_action(installed: Installed, owner: User) ->
     again(owner, questions=[choice(options=options), workflow_file()["questions"][1]])
 
     assert tags() == {"lead": "lead"}
+
+
+@pytest.fixture
+def acted(installed: Installed) -> ActionRun:
+    item = make_item(installed.workflow)
+    route = make_route(item)
+    return ActionRun.objects.create(
+        item=item,
+        action=Action.objects.get(label="spam"),
+        route=route,
+        started_by="people",
+        settings={"tag": "spam"},
+        not_before=NOW,
+        idempotency_key=uuid.uuid4(),
+        created_at=NOW,
+    )
+
+
+def test_a_tag_that_was_written_is_not_taken_away(acted: ActionRun, owner: User) -> None:
+    options = choice()["options"]
+    del options[1]["tag"]
+
+    with pytest.raises(Conflict, match="action of spam has acted before"):
+        again(owner, questions=[choice(options=options), workflow_file()["questions"][1]])
+
+
+def test_an_answer_that_is_gone_leaves_its_past(acted: ActionRun, owner: User) -> None:
+    activate_rules(acted.item.workflow, labels={}, costs={})
+    options = [option for option in choice()["options"] if option["id"] != "spam"]
+
+    second = again(
+        owner,
+        questions=[choice(options=options), workflow_file()["questions"][1]],
+        policy=policy(labels={}, costs={}),
+    )
+
+    assert "Action: spam is no answer any more; the action stays with what it did." in second.messages
+
+
+def activate_rules(workflow: Workflow, **changed: Any) -> None:
+    draft = create_draft(
+        workflow=workflow, rules=policy(**changed), based_on=active_policy(workflow), user=None
+    )
+    activate(policy=draft, user=None, now=NOW)
 
 
 def test_words_about_a_workflow_are_updated(installed: Installed, owner: User) -> None:

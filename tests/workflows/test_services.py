@@ -111,6 +111,10 @@ def test_an_endpoint_is_one_a_name(db: None) -> None:
     assert second.base_url == "http://127.0.0.1:8"
 
 
+def test_a_container_is_a_host(db: None) -> None:
+    assert set_endpoint(name="own", kind="systemone", base_url="http://model:8000/v1", model="clef").pk
+
+
 @pytest.mark.parametrize(
     ("kind", "base_url", "model", "path"),
     [
@@ -119,6 +123,7 @@ def test_an_endpoint_is_one_a_name(db: None) -> None:
         ("systemone", "http://127.0.0.1:9", " ", "endpoint.model"),
         ("workers-ai", "https://models.example", "Not a model", "endpoint.model"),
         ("systemone", "http://127.0.0.1:9", "m" * 121, "endpoint.model"),
+        ("systemone", "http://127.0.0.1:9/" + "x" * 500, "clef", "endpoint.base_url"),
     ],
 )
 def test_endpoints_that_are_refused(kind: EndpointKind, base_url: str, model: str, path: str) -> None:
