@@ -89,7 +89,7 @@ class QuestionSet(models.Model):
 
 
 class Question(models.Model):
-    """A typed question. `options` holds, in the order sent: choice [{id, name, description, examples, tag}],
+    """A typed question. `options` holds, in the order sent: choice [{id, name, description, examples}],
     noul [{id: "true"…}, {id: "false"…}], score [{id: "0"…}, …] lowest first."""
 
     class Kind(models.TextChoices):
