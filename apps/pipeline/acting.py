@@ -14,7 +14,7 @@ from apps.items.models import Item, Route
 from apps.pipeline.rulebook import rulebook_for
 from apps.pipeline.writing import Routed, reroute, write_routes
 from apps.policies.models import Policy
-from apps.reviews.models import ReviewTask
+from apps.reviews.models import Label, ReviewTask
 from apps.routing.types import Outcome
 
 log = structlog.get_logger()
@@ -60,6 +60,8 @@ def hold_back(*, run: ActionRun, now: datetime) -> bool:
     ReviewTask.objects.filter(item=item, status=ReviewTask.Status.OPEN).update(
         status=ReviewTask.Status.CANCELLED, closed_at=now
     )
+    # An audit answered meanwhile was a check of another rule's route: the question is asked anew, in the open.
+    Label.objects.filter(item=item, taken_back_at=None).update(taken_back_at=now)
     Route.objects.filter(pk=run.route_id).update(superseded_at=now)
     Item.objects.filter(pk=item.pk).update(
         settled_by=None, settled_at=None, audit_open=False, status="in_review"

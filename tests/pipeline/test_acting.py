@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.actions.models import ActionRun, ItemTag
 from apps.clef.local.server import StandIn
 from apps.items.models import Item, Route
@@ -12,7 +13,9 @@ from apps.pipeline.acting import act_on_due_runs
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import add_items
 from apps.pipeline.processing import decide_waiting_items
-from apps.reviews.models import ReviewTask
+from apps.reviews.leases import take_next_task
+from apps.reviews.models import Label, ReviewTask
+from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Endpoint, Workflow
 from tests.factories import NOW, RULES, make_policy
 
@@ -50,6 +53,13 @@ def settled(workflow: Workflow) -> Item:
     return item
 
 
+def answer(user: User, workflow: Workflow) -> None:
+    lease = take_next_task(user=user, workflow=workflow)
+    assert lease is not None
+    given = {"intent": SubmittedAnswer("spam")}
+    submit_review(user=user, lease_token=lease.token, answers=given, seconds=1, note="", now=NOW)
+
+
 def test_it_works(settled: Item) -> None:
     assert act_on_due_runs(now=timezone.now) == 1
     assert ActionRun.objects.get().status == "verified"
@@ -69,6 +79,15 @@ def test_a_policy_that_would_no_longer_let_it_pass_holds_it(settled: Item, workf
         ("routine", "open"),
     ]
     assert Route.objects.get(superseded_at=None).policy.version == 3
+
+
+def test_an_audit_answered_meanwhile_is_asked_anew(settled: Item, workflow: Workflow, rosa: User) -> None:
+    answer(rosa, workflow)
+    activate(workflow, 3, rules("suggest"))
+    act_on_due_runs(now=timezone.now)
+    answer(rosa, workflow)
+    assert Label.objects.count() == 2
+    assert Label.objects.get(taken_back_at=None).pi == 1.0
 
 
 def test_a_policy_that_still_lets_it_pass_changes_nothing(settled: Item, workflow: Workflow) -> None:
