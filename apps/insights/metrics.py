@@ -108,7 +108,7 @@ def workflow_metrics(
             **_arrivals(workflow, window, now),
             **tally.figures(),
             **people.left_out(workflow, window),
-            **people.review_seconds(workflow, window).get(None, _no_reviews()),
+            **review_figures(workflow, window),
             **flow.action_runs(workflow, window),
             **flow.decisions(workflow, window),
         },
@@ -122,6 +122,11 @@ def tile_figures(workflow: Workflow, window: Window, now: datetime) -> tuple[Fig
     """The few figures that the overview asks for again every ten seconds."""
     tally = people.tallies(workflow, window).get(None, people.Tally())
     return {**_arrivals(workflow, window, now), **tally.figures()}, tally.anchoring()
+
+
+def review_figures(workflow: Workflow, window: Window) -> Figures:
+    """How many answers people gave, and the median time of one."""
+    return people.review_seconds(workflow, window).get(None, _no_reviews())
 
 
 def _arrivals(workflow: Workflow, window: Window, now: datetime) -> Figures:

@@ -1,10 +1,13 @@
 from django.urls import path
 
-from apps.insights import views_items, views_operate, views_settings
+from apps.insights import views_items, views_labels, views_operate, views_overview, views_settings
 
 app_name = "insights"
 urlpatterns = [
     path("operate/", views_operate.operate, name="operate"),
+    path("w/<slug:slug>/insights/", views_overview.overview, name="overview"),
+    path("w/<slug:slug>/labels/", views_labels.labels, name="labels"),
+    path("w/<slug:slug>/labels/export/", views_labels.labels_export, name="labels_export"),
     path("w/<slug:slug>/items/", views_items.items, name="items"),
     path("w/<slug:slug>/items/<int:item_id>/", views_items.item, name="item"),
     path("w/<slug:slug>/settings/", views_settings.settings, name="settings"),

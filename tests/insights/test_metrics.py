@@ -42,7 +42,12 @@ def by_key(workflow: Workflow, group: str) -> dict[str | None, Group]:
 
 
 def make_automatic(workflow: Workflow, label: str = "spam", **item: Any) -> Route:
-    settled: dict[str, Any] = {"status": "settled", "settled_by": "policy", "settled_at": NOW, "decided_at": NOW}
+    settled: dict[str, Any] = {
+        "status": "settled",
+        "settled_by": "policy",
+        "settled_at": NOW,
+        "decided_at": NOW,
+    }
     return make_route(make_item(workflow, **(settled | item)), label, 0.99, outcome="automatic", pi=0.1)
 
 
