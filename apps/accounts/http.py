@@ -1,10 +1,19 @@
+"""Requests, typed once."""
+
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from django.http import HttpRequest
+
 from apps.accounts.models import User
-from apps.core.http import SignedInRequest
+
+if TYPE_CHECKING:
+    from django_htmx.middleware import HtmxDetails
 
 
-class PersonRequest(SignedInRequest):
+class PersonRequest(HttpRequest):
     """A request from behind the sign-in wall (LoginRequiredMiddleware): its user is a person."""
 
     user: User
+    htmx: HtmxDetails

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -145,10 +144,3 @@ def _finish(
         finished_at=None if status == ActionRun.Status.UNKNOWN else now,
     )
     return status if written else ActionRun.Status.RUNNING
-
-
-def actions_by_label(workflow_ids: Iterable[int]) -> dict[tuple[int, str], Action]:
-    return {
-        (action.workflow_id, action.label): action
-        for action in Action.objects.filter(workflow__in=workflow_ids)
-    }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apps.items.models import Decision, Item, ItemContent, Route
-from apps.routing.types import DecisionView, ItemFacts, QuestionAnswer, Reason
+from apps.items.models import Decision, Item, ItemContent
+from apps.routing.types import DecisionView, ItemFacts, QuestionAnswer
 from apps.workflows.models import QuestionSet
 
 
@@ -25,11 +25,7 @@ def to_item_facts(item: Item, content: ItemContent) -> ItemFacts:
     return ItemFacts(text=content.text, metadata=item.metadata)
 
 
-def to_reasons(route: Route) -> tuple[Reason, ...]:
-    return tuple(Reason.from_json(reason) for reason in route.reasons)
-
-
-def routing_key(question_set: QuestionSet) -> str:
+def routing_key_of(question_set: QuestionSet) -> str:
     """The key of the question whose answer picks the action."""
     return next(question.key for question in question_set.questions.all() if question.is_routing)
 
@@ -42,11 +38,3 @@ def model_values(decision: Decision | None) -> dict[str, str]:
         key: max(answer["probabilities"], key=lambda pair: pair[1])[0]
         for key, answer in decision.answers.items()
     }
-
-
-def route_in_force(item: Item) -> Route | None:
-    return (
-        Route.objects.select_related("decision", "policy", "question_set")
-        .filter(item=item, superseded_at=None)
-        .first()
-    )

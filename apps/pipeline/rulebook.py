@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import prefetch_related_objects
 
 from apps.actions.models import Action
 from apps.items.models import Item
+from apps.items.selectors import routing_key_of
 from apps.policies.models import Policy
 from apps.policies.rules import to_rules
 from apps.routing.draw import draws_for
@@ -25,7 +27,7 @@ class Rulebook:
 
     @property
     def routing_key(self) -> str:
-        return next(question.key for question in self.question_set.questions.all() if question.is_routing)
+        return routing_key_of(self.question_set)
 
     def draw_for(self, item: Item) -> Draw:
         """A keyed hash: a resend or a second worker cannot roll the dice again."""
@@ -35,6 +37,8 @@ class Rulebook:
 def rulebook_for(workflow: Workflow, question_set: QuestionSet | None = None) -> Rulebook:
     """The policy in force, over the current questions or those an earlier decision was made with."""
     questions = question_set or QuestionSet.objects.get(workflow=workflow, is_current=True)
+    # Read for every item of a batch: without this, a query each.
+    prefetch_related_objects([questions], "questions")
     policy = Policy.objects.get(workflow=workflow, status=Policy.Status.ACTIVE)
     actions = {action.label: action for action in Action.objects.filter(workflow=workflow)}
     return Rulebook(workflow, questions, policy, to_rules(policy.rules, questions), actions)

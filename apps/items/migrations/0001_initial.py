@@ -5,160 +5,350 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('policies', '0002_activated_never_changes'),
-        ('workflows', '0002_used_questions_never_change'),
+        ("policies", "0002_activated_never_changes"),
+        ("workflows", "0002_used_questions_never_change"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Decision',
+            name="Decision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('is_primary', models.BooleanField(default=True)),
-                ('model_requested', models.CharField(max_length=120)),
-                ('model', models.CharField(help_text='as named in the reply', max_length=120)),
-                ('request_id', models.CharField(blank=True, max_length=200)),
-                ('http_status', models.PositiveSmallIntegerField()),
-                ('latency_s', models.FloatField(help_text='the call alone')),
-                ('input_tokens', models.PositiveIntegerField(null=True)),
-                ('output_tokens', models.PositiveIntegerField(null=True)),
-                ('cost', models.DecimalField(decimal_places=9, help_text='USD, from the tokens and the price then', max_digits=14, null=True)),
-                ('warnings', models.JSONField(default=list)),
-                ('answers', models.JSONField()),
-                ('created_at', models.DateTimeField()),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.endpoint')),
-                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.questionset')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("is_primary", models.BooleanField(default=True)),
+                ("model_requested", models.CharField(max_length=120)),
+                ("model", models.CharField(help_text="as named in the reply", max_length=120)),
+                ("request_id", models.CharField(blank=True, max_length=200)),
+                ("http_status", models.PositiveSmallIntegerField()),
+                ("latency_s", models.FloatField(help_text="the call alone")),
+                ("input_tokens", models.PositiveIntegerField(null=True)),
+                ("output_tokens", models.PositiveIntegerField(null=True)),
+                (
+                    "cost",
+                    models.DecimalField(
+                        decimal_places=9,
+                        help_text="USD, from the tokens and the price then",
+                        max_digits=14,
+                        null=True,
+                    ),
+                ),
+                ("warnings", models.JSONField(default=list)),
+                ("answers", models.JSONField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="workflows.endpoint"
+                    ),
+                ),
+                (
+                    "question_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workflows.questionset",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Item',
+            name="Item",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=200)),
-                ('content_hash', models.CharField(max_length=64)),
-                ('title', models.CharField(help_text='the first words, for lists', max_length=200)),
-                ('source', models.CharField(help_text='api, file, demo, …', max_length=40)),
-                ('metadata', models.JSONField(default=dict)),
-                ('priority', models.IntegerField(default=0)),
-                ('status', models.CharField(choices=[('received', 'Received'), ('deciding', 'Deciding'), ('in_review', 'in review'), ('settled', 'Settled')], default='received', max_length=10)),
-                ('settled_by', models.CharField(blank=True, choices=[('policy', 'Policy'), ('people', 'People')], max_length=10, null=True)),
-                ('audit_open', models.BooleanField(default=False)),
-                ('received_at', models.DateTimeField(help_text='when it reached the source; created_at is when it reached us')),
-                ('created_at', models.DateTimeField()),
-                ('due_at', models.DateTimeField()),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('settled_at', models.DateTimeField(blank=True, null=True)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('claimed_until', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('next_try_at', models.DateTimeField(blank=True, null=True)),
-                ('wait_reason', models.CharField(blank=True, max_length=300)),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='items', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("external_id", models.CharField(max_length=200)),
+                ("content_hash", models.CharField(max_length=64)),
+                ("title", models.CharField(help_text="the first words, for lists", max_length=200)),
+                ("source", models.CharField(help_text="api, file, demo, …", max_length=40)),
+                ("metadata", models.JSONField(default=dict)),
+                ("priority", models.IntegerField(default=0)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("received", "Received"),
+                            ("deciding", "Deciding"),
+                            ("in_review", "in review"),
+                            ("settled", "Settled"),
+                        ],
+                        default="received",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "settled_by",
+                    models.CharField(
+                        blank=True,
+                        choices=[("policy", "Policy"), ("people", "People")],
+                        max_length=10,
+                        null=True,
+                    ),
+                ),
+                ("audit_open", models.BooleanField(default=False)),
+                (
+                    "received_at",
+                    models.DateTimeField(
+                        help_text="when it reached the source; created_at is when it reached us"
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+                ("due_at", models.DateTimeField()),
+                ("decided_at", models.DateTimeField(blank=True, null=True)),
+                ("settled_at", models.DateTimeField(blank=True, null=True)),
+                ("claim_token", models.UUIDField(blank=True, null=True)),
+                ("claimed_until", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("next_try_at", models.DateTimeField(blank=True, null=True)),
+                ("wait_reason", models.CharField(blank=True, max_length=300)),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="items",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='DecisionPayload',
+            name="DecisionPayload",
             fields=[
-                ('decision', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='payload', serialize=False, to='items.decision')),
-                ('reply', models.TextField()),
+                (
+                    "decision",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="payload",
+                        serialize=False,
+                        to="items.decision",
+                    ),
+                ),
+                ("reply", models.TextField()),
             ],
         ),
         migrations.CreateModel(
-            name='ItemContent',
+            name="ItemContent",
             fields=[
-                ('item', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='content', serialize=False, to='items.item')),
-                ('state', models.JSONField()),
-                ('text', models.TextField()),
+                (
+                    "item",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="content",
+                        serialize=False,
+                        to="items.item",
+                    ),
+                ),
+                ("state", models.JSONField()),
+                ("text", models.TextField()),
             ],
         ),
         migrations.AddField(
-            model_name='decision',
-            name='item',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='items.item'),
+            model_name="decision",
+            name="item",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="decisions", to="items.item"
+            ),
         ),
         migrations.CreateModel(
-            name='Route',
+            name="Route",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('outcome', models.CharField(choices=[('automatic', 'Automatic'), ('review', 'Review')], max_length=10)),
-                ('label', models.CharField(max_length=120, null=True)),
-                ('p', models.FloatField(null=True)),
-                ('gates', models.JSONField()),
-                ('reasons', models.JSONField()),
-                ('pi', models.FloatField()),
-                ('drawn', models.BooleanField()),
-                ('open_but_threshold', models.BooleanField(help_text='every gate except the threshold was open')),
-                ('created_at', models.DateTimeField()),
-                ('superseded_at', models.DateTimeField(blank=True, null=True)),
-                ('decision', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='routes', to='items.decision')),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='routes', to='items.item')),
-                ('policy', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='policies.policy')),
-                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.questionset')),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[("automatic", "Automatic"), ("review", "Review")], max_length=10
+                    ),
+                ),
+                ("label", models.CharField(max_length=120, null=True)),
+                ("p", models.FloatField(null=True)),
+                ("gates", models.JSONField()),
+                ("reasons", models.JSONField()),
+                ("pi", models.FloatField()),
+                ("drawn", models.BooleanField()),
+                (
+                    "open_but_threshold",
+                    models.BooleanField(help_text="every gate except the threshold was open"),
+                ),
+                ("created_at", models.DateTimeField()),
+                ("superseded_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "decision",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="routes",
+                        to="items.decision",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="routes", to="items.item"
+                    ),
+                ),
+                (
+                    "policy",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="policies.policy"
+                    ),
+                ),
+                (
+                    "question_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workflows.questionset",
+                    ),
+                ),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="workflows.workflow"
+                    ),
+                ),
             ],
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(fields=['workflow', '-id'], name='item_newest'),
+            model_name="item",
+            index=models.Index(fields=["workflow", "-id"], name="item_newest"),
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(fields=['workflow', 'status', '-id'], name='item_by_status'),
+            model_name="item",
+            index=models.Index(fields=["workflow", "status", "-id"], name="item_by_status"),
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(condition=models.Q(('status', 'received')), fields=['workflow', '-priority', 'id'], name='item_to_decide'),
+            model_name="item",
+            index=models.Index(
+                condition=models.Q(("status", "received")),
+                fields=["workflow", "-priority", "id"],
+                name="item_to_decide",
+            ),
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(condition=models.Q(('status', 'deciding')), fields=['claimed_until'], name='item_claimed'),
+            model_name="item",
+            index=models.Index(
+                condition=models.Q(("status", "deciding")), fields=["claimed_until"], name="item_claimed"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('workflow', 'external_id'), name='item_external_id_unique'),
+            model_name="item",
+            constraint=models.UniqueConstraint(
+                fields=("workflow", "external_id"), name="item_external_id_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['received', 'deciding', 'in_review', 'settled'])), name='item_status_known'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("status__in", ["received", "deciding", "in_review", "settled"])),
+                name="item_status_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('settled_at__isnull', False), ('settled_by__isnull', False), ('status', 'settled')), models.Q(models.Q(('status', 'settled'), _negated=True), ('settled_at__isnull', True), ('settled_by__isnull', True)), _connector='OR'), name='item_settled_says_by_whom'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("settled_at__isnull", False), ("settled_by__isnull", False), ("status", "settled")
+                    ),
+                    models.Q(
+                        models.Q(("status", "settled"), _negated=True),
+                        ("settled_at__isnull", True),
+                        ("settled_by__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="item_settled_says_by_whom",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('claim_token__isnull', False), ('claimed_until__isnull', False), ('status', 'deciding')), models.Q(models.Q(('status', 'deciding'), _negated=True), ('claim_token__isnull', True), ('claimed_until__isnull', True)), _connector='OR'), name='item_claim_only_while_deciding'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("claim_token__isnull", False),
+                        ("claimed_until__isnull", False),
+                        ("status", "deciding"),
+                    ),
+                    models.Q(
+                        models.Q(("status", "deciding"), _negated=True),
+                        ("claim_token__isnull", True),
+                        ("claimed_until__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="item_claim_only_while_deciding",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('audit_open', False), models.Q(('settled_by', 'policy'), ('status', 'settled')), _connector='OR'), name='item_audit_is_of_settled'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("audit_open", False),
+                    models.Q(("settled_by", "policy"), ("status", "settled")),
+                    _connector="OR",
+                ),
+                name="item_audit_is_of_settled",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='decision',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_primary', True)), fields=('item', 'question_set'), name='decision_one_primary'),
+            model_name="decision",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("is_primary", True)),
+                fields=("item", "question_set"),
+                name="decision_one_primary",
+            ),
         ),
         migrations.AddIndex(
-            model_name='route',
-            index=models.Index(fields=['workflow', 'created_at'], name='route_by_time'),
+            model_name="route",
+            index=models.Index(fields=["workflow", "created_at"], name="route_by_time"),
         ),
         migrations.AddConstraint(
-            model_name='route',
-            constraint=models.UniqueConstraint(condition=models.Q(('superseded_at__isnull', True)), fields=('item',), name='route_one_in_force'),
+            model_name="route",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("superseded_at__isnull", True)),
+                fields=("item",),
+                name="route_one_in_force",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='route',
-            constraint=models.CheckConstraint(condition=models.Q(('pi__gte', 0), ('pi__lte', 1)), name='route_pi_is_a_probability'),
+            model_name="route",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("pi__gte", 0), ("pi__lte", 1)), name="route_pi_is_a_probability"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='route',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('label__isnull', True), ('p__isnull', True)), models.Q(('label__isnull', False), ('p__gte', 0), ('p__lte', 1)), _connector='OR'), name='route_p_is_a_probability'),
+            model_name="route",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("label__isnull", True), ("p__isnull", True)),
+                    models.Q(("label__isnull", False), ("p__gte", 0), ("p__lte", 1)),
+                    _connector="OR",
+                ),
+                name="route_p_is_a_probability",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='route',
-            constraint=models.CheckConstraint(condition=models.Q(('outcome', 'automatic'), ('drawn', False), _connector='OR'), name='route_only_automatic_drawn'),
+            model_name="route",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("outcome", "automatic"), ("drawn", False), _connector="OR"),
+                name="route_only_automatic_drawn",
+            ),
         ),
     ]
