@@ -22,7 +22,7 @@ from apps.accounts.models import User
 from apps.api.models import Export, ExportChunk
 from apps.core.db import ClockTimestamp
 from apps.core.errors import Conflict, InvalidInput
-from apps.reviews.exports import LabelQuery, export_labels, labels_for, parse_label_query
+from apps.reviews.exports import LabelQuery, export_labels, labels_for, parse_label_query, why_empty
 from apps.workflows.models import Workflow
 
 log = structlog.get_logger()
@@ -124,6 +124,8 @@ def _make(claim: Claim, *, now: Callable[[], datetime]) -> None:
     finished_at = now()
     figures = {"row_count": labels.rows, "byte_count": size, "sha256": digest.hexdigest()}
     manifest = _manifest(export, query, finished_at) | figures
+    if not labels.rows:
+        manifest["why_empty"] = why_empty(workflow=export.workflow, query=query)
     done = Export.objects.filter(pk=export.pk, claim_token=claim.token)
     if not _end_of(done, Export.Status.DONE, finished_at, manifest=manifest, **figures):
         raise ClaimLost("Another worker has this export.")

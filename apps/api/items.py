@@ -25,9 +25,9 @@ from apps.api.shapes import (
     ItemRow,
     ItemsQuery,
     RouteSummary,
-    StoryOut,
     to_head,
 )
+from apps.api.shapes_story import StoryOut
 from apps.api.story import story_of
 from apps.core.errors import FieldProblem
 from apps.items.models import Item

@@ -31,9 +31,9 @@ class Metric(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    value: float | None
-    numerator: float | None
-    denominator: float | None
+    value: int | float | None
+    numerator: int | float | None
+    denominator: int | float | None
     low: float | None
     high: float | None
     exact: bool | None = Field(

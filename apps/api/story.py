@@ -6,7 +6,8 @@ from typing import Any
 
 from apps.accounts.models import User
 from apps.actions.models import ActionRun
-from apps.api.shapes import StoryOut, to_head
+from apps.api.shapes import to_head
+from apps.api.shapes_story import StoryOut
 from apps.insights.telling import told_reasons
 from apps.items.models import Decision, Item, Route
 from apps.reviews.models import Label, Review, ReviewTask

@@ -112,6 +112,10 @@ def test_a_length_that_lies_is_no_item(ivan: Caller) -> None:
     assert (response.status_code, Item.objects.count()) == (400, 0)
 
 
+def test_a_length_that_is_no_number(ivan: Caller) -> None:
+    assert post_raw(ivan, CONTENT_LENGTH="many").status_code == 400
+
+
 def test_many_problems_are_counted_not_listed(ivan: Caller) -> None:
     body = {"external_id": "m", "state": "x"} | {f"k{n}" * 200: n for n in range(300)}
     response = ivan.post(POST, json.dumps(body))

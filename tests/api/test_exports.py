@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from apps.api.exporting import CHUNK_BYTES, MOST_ATTEMPTS, claim_export, in_chunks, make_waiting_exports
-from apps.api.models import Export
+from apps.api.models import Export, ExportChunk
 from apps.api.tasks import make_exports
 from apps.core.db import ClockTimestamp
 from apps.workflows.models import Workflow
@@ -51,6 +52,7 @@ def test_nothing_to_export_is_an_empty_file(ivan: Caller) -> None:
     make_waiting_exports(now=now)
     done = ivan.get(f"/exports/{asked['id']}").json()
     assert (done["status"], done["row_count"], done["manifest"]["policy_versions"]) == ("done", 0, [])
+    assert done["manifest"]["why_empty"].startswith("There are no settled labels yet")
     assert ivan.get(f"/exports/{asked['id']}/file").getvalue() == b""
 
 
@@ -100,6 +102,19 @@ def test_after_enough_attempts_it_is_given_up(ivan: Caller) -> None:
     assert make_waiting_exports(now=now) == 0
     answer = ivan.get(f"/exports/{asked['id']}/file")
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "export_failed")
+
+
+def test_a_worker_that_wakes_up_late_writes_nothing(workflow: Workflow, ivan: Caller) -> None:
+    make_label(workflow)
+    ask(ivan)
+
+    def taken_over_meanwhile() -> datetime:
+        Export.objects.filter(status="running").update(claim_token=uuid.uuid4())
+        return NOW
+
+    make_waiting_exports(now=taken_over_meanwhile)
+    assert Export.objects.get().status == "running"
+    assert not ExportChunk.objects.exists()
 
 
 def test_another_workflows_export_is_not_there(ivan: Caller, stranger: Caller) -> None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.reviews.models import Label, ReviewTask
@@ -126,6 +127,15 @@ def test_a_hidden_item_tells_nothing(workflow: Workflow, ivan: Caller) -> None:
     for params in ({"label": "spam"}, {"route": "automatic"}, {"status": "settled"}):
         assert ids(ivan.get(GET, **params)) == []
     assert ids(ivan.get(GET, status="in_review")) == [task.item.external_id]
+
+
+def test_a_page_of_many_asks_no_more_of_the_database(
+    workflow: Workflow, ivan: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(20):
+        make_task(workflow)
+    with django_assert_max_num_queries(8):
+        ivan.get(GET)
 
 
 def test_other_workflows_stay_out(other_workflow: Workflow, ivan: Caller, rosa: User) -> None:

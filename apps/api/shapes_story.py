@@ -1,0 +1,141 @@
+"""One item's whole story over the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from apps.api.shapes import ItemHead, LabelOut, RouteSummary
+
+
+class AnswerOut(BaseModel):
+    kind: Literal["choice", "noul", "score"]
+    probabilities: dict[str, float]
+    confidence: float | None = Field(
+        description="As the model gave it: how concentrated it is, not how right."
+    )
+
+
+class DecisionOut(BaseModel):
+    id: int
+    is_primary: bool
+    question_set_version: int
+    endpoint: str
+    model: str
+    model_requested: str
+    request_id: str
+    http_status: int
+    latency_s: float
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    warnings: list[Any]
+    answers: dict[str, AnswerOut]
+    created_at: datetime
+
+
+class ReasonOut(BaseModel):
+    code: str
+    numbers: dict[str, Any]
+    sentence: str
+
+
+class GateOut(BaseModel):
+    name: str
+    is_open: bool
+    numbers: dict[str, Any]
+
+
+class RouteOut(RouteSummary):
+    id: int
+    decision_id: int | None
+    policy_version: int
+    question_set_version: int
+    reasons: list[ReasonOut]
+    sentences: list[str] = Field(description="Why it went there, in words.")
+    gates: list[GateOut]
+    pi: float = Field(description="The chance, known before the draw, that people are asked.")
+    drawn: bool
+    created_at: datetime
+    superseded_at: datetime | None
+
+
+class TaskOut(BaseModel):
+    id: int
+    kind: Literal["routine", "shadow", "audit"] | None = Field(description="Null while hidden.")
+    status: Literal["open", "done", "cancelled"]
+    blind: bool
+    asked: list[str]
+    reviews_needed: int
+    reviews_done: int
+    due_at: datetime
+    created_at: datetime
+    closed_at: datetime | None
+
+
+class GivenAnswerOut(BaseModel):
+    question: str
+    kind: Literal["accept", "correct", "none_of_these", "cannot_tell"]
+    value: str | None
+    model_value: str | None
+
+
+class ReviewOut(BaseModel):
+    id: int
+    task_id: int
+    reviewer: str
+    revision: int
+    blind: bool
+    seconds: float | None
+    note: str
+    answers: list[GivenAnswerOut]
+    created_at: datetime
+    taken_back_at: datetime | None
+
+
+class ActionRunOut(BaseModel):
+    id: int
+    action: str
+    label: str
+    settings: dict[str, Any]
+    started_by: Literal["policy", "people"]
+    status: Literal["pending", "running", "applied", "verified", "unknown", "failed", "cancelled"]
+    attempts: int
+    not_before: datetime
+    read_back: Any
+    error: str
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class QuestionOut(BaseModel):
+    key: str
+    kind: Literal["choice", "noul", "score"]
+    is_routing: bool
+    instructions: str
+    options: list[dict[str, Any]]
+    none_of_these: str | None
+
+
+class QuestionSetOut(BaseModel):
+    version: int
+    questions: list[QuestionOut]
+
+
+class StoryOut(ItemHead):
+    """The whole story: `route` is the one in force, `superseded_routes` those before it."""
+
+    state: Any
+    metadata: dict[str, Any]
+    question_sets: list[QuestionSetOut]
+    policy_version: int | None
+    decisions: list[DecisionOut]
+    route: RouteOut | None
+    superseded_routes: list[RouteOut]
+    tasks: list[TaskOut]
+    reviews: list[ReviewOut]
+    label: LabelOut | None = Field(description="Of the routing question, in force.")
+    labels: list[LabelOut] = Field(description="Of every question; those taken back too.")
+    action_runs: list[ActionRunOut]
