@@ -55,7 +55,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "apps.core.middleware.SignedInUnlessSaid",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -96,7 +96,7 @@ DATABASES = {
         "PASSWORD": _database.pop("password", ""),
         "HOST": _database.pop("host", ""),
         "PORT": str(_database.pop("port", "")),
-        "OPTIONS": _database | {"application_name": "fermata"},
+        "OPTIONS": {"connect_timeout": 5} | _database | {"application_name": "fermata"},
         # A kept connection a thread; checked once a request, because PostgreSQL may have restarted meanwhile.
         "CONN_MAX_AGE": 300,
         "CONN_HEALTH_CHECKS": True,

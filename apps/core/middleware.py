@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http.response import HttpResponseBase
 
 from apps.core.text import unstorable_at
 
@@ -27,6 +30,24 @@ class SecurityHeaders:
         return response
 
 
+class SignedInUnlessSaid(LoginRequiredMiddleware):
+    """Every view is behind sign-in unless it says otherwise, and then nobody asks the database who it is.
+
+    Django's own reads the session first: a health check from a browser would fail with the database away.
+    """
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        if not getattr(view_func, "login_required", True):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
+
+
 class HostileInput:
     """A NUL or a lone surrogate in an address or a form would reach PostgreSQL as a server error: 400 instead."""
 
@@ -35,12 +56,14 @@ class HostileInput:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if unstorable_at(request.path) is not None:
-            return HttpResponseBadRequest(
-                "The address holds a character that cannot exist in it.", "text/plain"
-            )
+            return self._refuse(request, "The address holds a character that cannot exist in it.")
         for name, values in request.GET.lists():
             if any(unstorable_at(part) is not None for part in (name, *values)):
-                return HttpResponseBadRequest(
-                    "A parameter of the address holds a NUL character.", "text/plain"
-                )
+                return self._refuse(request, "A parameter of the address holds a NUL character.")
         return self.get_response(request)
+
+    def _refuse(self, request: HttpRequest, message: str) -> HttpResponse:
+        if request.path.startswith("/api/"):
+            error = {"code": "bad_request", "message": message, "fields": []}
+            return JsonResponse({"error": error}, status=400)
+        return HttpResponseBadRequest(message, "text/plain")
