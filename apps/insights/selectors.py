@@ -96,10 +96,6 @@ class Overview:
         return metrics.grouped(self.workflow, self.window, "reviewer")
 
     @cached_property
-    def by_confidence(self) -> list[metrics.Group]:
-        return metrics.grouped(self.workflow, self.window, "confidence")
-
-    @cached_property
     def by_day(self) -> list[metrics.Group]:
         """Newest first."""
         days = min(self.days or MOST_DAYS, MOST_DAYS)
