@@ -9,17 +9,24 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.e2e.running import ROOT, Demo, outer_environment, wait_for
+
 START_S = 120
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -32,19 +39,6 @@ FLAGS = (
 )
 
 
-@dataclass(frozen=True)
-class Demo:
-    url: str
-    tokens: dict[str, str]
-    passwords: dict[str, str]
-    model: str
-    process: subprocess.Popen[bytes]
-
-    def api(self, workflow: str) -> httpx.Client:
-        headers = {"Authorization": f"Bearer {self.tokens[workflow]}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=20, trust_env=False)
-
-
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """One for all browser tests: tests post items of their own where they need to know them."""
@@ -54,13 +48,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    ours = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "LOG_LEVEL", "PYTEST_VERSION")
-    environment = {name: value for name, value in os.environ.items() if name not in ours}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "demo"],
             cwd=ROOT,
-            env=environment | {"FERMATA_VAR": str(var), "PORT": str(port)},
+            env=outer_environment() | {"FERMATA_VAR": str(var), "PORT": str(port)},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
@@ -68,7 +60,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         wait_for(lambda: ready(var / "demo.json", port, process, log), START_S, "the demo to answer")
         about: dict[str, Any] = json.loads((var / "demo.json").read_text())
         passwords = {user["username"]: user["password"] for user in about["users"]}
-        yield Demo(about["url"].rstrip("/"), about["tokens"], passwords, about["model"], process)
+        yield Demo(about["url"].rstrip("/"), about["tokens"], passwords, about["model"], process, var)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
@@ -85,13 +77,6 @@ def ready(about: Path, port: int, process: subprocess.Popen[bytes], log: Path) -
         return False
 
 
-def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.2)
-
-
 def chromium() -> str:
     named = os.environ.get("CHROMIUM")
     found = named or next((path for name in CHROMIUM if (path := shutil.which(name))), None)
@@ -101,6 +86,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=15_000)
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=flags)
@@ -109,14 +95,16 @@ def browser() -> Iterator[Browser]:
 
 
 class Visitors:
-    """`visitors("rosa")` is a signed-in page in a browser of her own; options are those of a browser context."""
+    """`visitors("rosa")` is a page of somebody signed in, in a browser of their own; options are a context's."""
 
-    def __init__(self, browser: Browser, demo: Demo) -> None:
-        self.browser, self.demo = browser, demo
+    def __init__(self, browser: Browser, demo: Demo, sessions: dict[str, StorageState]) -> None:
+        self.browser, self.demo, self.sessions = browser, demo, sessions
         self.contexts: list[BrowserContext] = []
         self.complaints: list[str] = []
 
     def __call__(self, name: str | None = None, **options: Any) -> Page:
+        if name:
+            options["storage_state"] = self.sessions.get(name) or self.sign_in(name)
         options = {"viewport": {"width": 1280, "height": 800}} | options
         context = self.browser.new_context(base_url=self.demo.url, **options)
         context.set_default_timeout(15_000)
@@ -124,23 +112,38 @@ class Visitors:
         page = context.new_page()
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._listen)
-        if name:
-            page.goto("/sign-in/")
-            page.get_by_label("Username").fill(name)
-            page.get_by_label("Password").fill(self.demo.passwords[name])
-            page.get_by_role("button", name="Sign in").click()
-            page.wait_for_url(lambda url: "/sign-in/" not in url)
         return page
 
-    def _listen(self, message: Any) -> None:
+    def sign_in(self, name: str) -> StorageState:
+        """Once a person: later visits come with the cookie they were given."""
+        page = self()
+        fill_sign_in(page, name, self.demo.passwords[name])
+        page.wait_for_url(lambda url: "/sign-in/" not in url)
+        self.sessions[name] = page.context.storage_state()
+        page.context.close()
+        return self.sessions[name]
+
+    def _listen(self, message: ConsoleMessage) -> None:
         # A refusal by the Content-Security-Policy, too, arrives here.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.complaints.append(message.text)
 
 
+def fill_sign_in(page: Page, name: str, password: str) -> None:
+    page.goto("/sign-in/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+@pytest.fixture(scope="session")
+def sessions() -> dict[str, StorageState]:
+    return {}
+
+
 @pytest.fixture
-def visitors(browser: Browser, demo: Demo) -> Iterator[Visitors]:
-    visitors = Visitors(browser, demo)
+def visitors(browser: Browser, demo: Demo, sessions: dict[str, StorageState]) -> Iterator[Visitors]:
+    visitors = Visitors(browser, demo, sessions)
     yield visitors
     for context in visitors.contexts:
         context.close()

@@ -1,0 +1,128 @@
+"""The running product as a test meets it: its API, its database, its shell; and items that a test can recognise."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from apps.core.embedded import EmbeddedServers
+from apps.routing.draw import draws_for
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "LOG_LEVEL", "PYTEST_VERSION")
+BLIND_SHARE = 0.10
+"""As in the policies of the demo's workflows."""
+
+# Both are held whatever the model's chances: the policy holds what speaks of lawyers or is sure to be none of these.
+HELD_TEXT = {
+    "leads": "We are a solicitor's office and would like a demo and a price for 12 people.",
+    "messages-ar": "مرحبا، هل يوجد عندكم عنوان فرع في عمّان؟ أريد استرجاع المبلغ.",
+}
+
+
+@dataclass
+class Demo:
+    url: str
+    tokens: dict[str, str]
+    passwords: dict[str, str]
+    model: str
+    process: subprocess.Popen[bytes]
+    var: Path
+    _turn: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def api(self, workflow: str) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.tokens[workflow]}"}
+        return httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=20, trust_env=False)
+
+    def post(self, workflow: str, items: Sequence[dict[str, Any]]) -> list[int]:
+        """The ids of new items, in order; the later call's items are served first."""
+        priority = next(self._turn)
+        rows = [{"priority": priority} | item for item in items]
+        with self.api(workflow) as api:
+            answer = api.post(f"workflows/{workflow}/items", json={"items": rows})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["created"] == len(items), answer.text
+        return [item["id"] for item in answer.json()["items"]]
+
+    def post_held(
+        self, workflow: str, count: int, *, blind: bool = False, **content: Any
+    ) -> list[tuple[int, str]]:
+        """(id, external id) of new items that wait for people now, first in the queue; nobody has anything open."""
+        content = {"state": HELD_TEXT.get(workflow)} | content
+        names = list(itertools.islice(self.external_ids(workflow, blind=blind), count))
+        ids = self.post(workflow, [{"external_id": name} | content for name in names])
+        self.wait_for_status(ids, "in_review")
+        self.query("DELETE FROM reviews_lease")
+        return list(zip(ids, names, strict=True))
+
+    def external_ids(self, workflow: str, *, blind: bool) -> Iterator[str]:
+        """Names whose items are, or are not, drawn for an answer from the text alone."""
+        key = (self.var / "secret_key").read_bytes().strip()
+        turn = next(self._turn)
+        for number in itertools.count(1):
+            name = f"test-{turn:04}-{number:04}"  # a batch is taken in by the order of its names
+            if (draws_for(key, workflow, name).blind < BLIND_SHARE) == blind:
+                yield name
+
+    def wait_for_status(self, ids: Sequence[int], status: str, seconds: float = 30) -> None:
+        question = "SELECT count(*) FROM items_item WHERE id = ANY(%s) AND status = %s"
+        wait_for(
+            lambda: self.query(question, list(ids), status) == [(len(ids),)],
+            seconds,
+            f"{len(ids)} items to be {status}",
+        )
+
+    def story(self, workflow: str, item_id: int) -> dict[str, Any]:
+        with self.api(workflow) as api:
+            found: dict[str, Any] = api.get(f"items/{item_id}").raise_for_status().json()
+        return found
+
+    def reviews(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """(item, person) of every review in force of these items, in the order they were given."""
+        return self.query(
+            "SELECT task.item_id, person.username FROM reviews_review review "
+            "JOIN reviews_reviewtask task ON task.id = review.task_id "
+            "JOIN accounts_user person ON person.id = review.user_id "
+            "WHERE task.item_id = ANY(%s) AND review.taken_back_at IS NULL ORDER BY review.id",
+            list(ids),
+        )
+
+    def query(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Straight to the demo's own database; what is changed stays changed."""
+        address = EmbeddedServers(self.var).start().database_url
+        with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
+            cursor = connection.execute(question, values)  # type: ignore[call-overload]  # text of tests, never input
+            return cursor.fetchall() if cursor.description else []
+
+    def manage(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """`manage.py …` in a shell beside the running demo."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=outer_environment() | {"FERMATA_VAR": str(self.var)},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+
+def outer_environment() -> dict[str, str]:
+    """Without what the test run itself has set: the demo finds its own servers."""
+    return {name: value for name, value in os.environ.items() if name not in OURS}
+
+
+def wait_for(condition: Callable[[], object], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.2)

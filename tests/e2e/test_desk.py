@@ -1,0 +1,195 @@
+"""A reviewer works with keys alone, and nothing but the item changes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Visitors
+from tests.e2e.desk import NEXT, Desk, Keyboard
+from tests.e2e.running import Demo
+
+pytestmark = pytest.mark.e2e
+# On the desk of "leads": 1 qualified lead, 2 existing customer, 3 spam, 4 none of these; a lead is suggested.
+KEYS = {
+    "1": "qualified_lead",
+    "2": "existing_customer",
+    "3": "spam",
+    "4": "other",
+    "n": "other",
+    "Enter": "qualified_lead",
+}
+MANY = ["1", "2", "3", "4", "Enter", "n", "Enter", "3", "1", "n", "2", "Enter", "4", "2", "Enter"]
+
+
+def answers(demo: Demo, item_id: int) -> list[str]:
+    """Every answer ever given to the item's question, those taken back too."""
+    return [review["answers"][0]["value"] for review in demo.story("leads", item_id)["reviews"]]
+
+
+def test_it_works(demo: Demo, visitors: Visitors) -> None:
+    items = demo.post_held("leads", len(MANY))
+    desk = Desk(visitors("rosa"))
+    for key, (_, name) in zip(MANY, items, strict=True):
+        desk.expect_item(name)
+        desk.press(key)
+    desk.expect_heard(*[NEXT] * len(MANY))
+
+    assert desk.loads == 0
+    assert [answers(demo, item_id) for item_id, _ in items] == [[KEYS[key]] for key in MANY]
+
+
+def test_the_focus_is_on_the_next_item(demo: Demo, visitors: Visitors) -> None:
+    (_, first), (_, second) = demo.post_held("leads", 2)
+    desk = Desk(visitors("rosa"))
+    desk.expect_item(first)
+    desk.press("2")
+
+    desk.expect_item(second)
+    expect(desk.title).to_be_focused()
+
+
+def test_it_says_why_the_item_is_here(demo: Demo, visitors: Visitors) -> None:
+    demo.post_held("leads", 1)
+    page = Desk(visitors("rosa")).page
+
+    expect(page.locator(".desk-why")).to_contain_text("Lawyers and data protection")
+    expect(page.locator(".option.is-suggested")).to_contain_text("Qualified lead")
+
+
+def test_a_blind_item_shows_nothing_of_the_model(demo: Demo, visitors: Visitors) -> None:
+    ((item_id, name),) = demo.post_held("leads", 1, blind=True)
+    desk = Desk(visitors("rosa"))
+    desk.expect_item(name)
+    assert desk.page.locator(".option").count() == 4
+    assert desk.page.locator(".is-suggested, .option-p, .desk-others").count() == 0
+    assert "standin" not in desk.page.content()
+    desk.press("Enter")
+    desk.press("3")
+
+    desk.expect_heard(NEXT)
+    assert answers(demo, item_id) == ["spam"]
+
+
+def test_skip_leaves_the_item_to_others(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (_, second) = demo.post_held("leads", 2)
+    desk = Desk(visitors("rosa"))
+    desk.expect_item(first)
+    desk.press("s")
+
+    desk.expect_item(second)
+    desk.expect_heard("Skipped. Next item.")
+    assert demo.reviews([first_id]) == []
+
+
+def test_a_note_is_typed_without_keys_acting(demo: Demo, visitors: Visitors) -> None:
+    ((item_id, name),) = demo.post_held("leads", 1)
+    desk = Desk(visitors("rosa"))
+    desk.press("c")
+    expect(desk.note).to_be_focused()
+    desk.page.keyboard.type("no 3 offers, see z? / s\n1")
+    desk.expect_item(name)
+    assert desk.page.locator("#keys").is_hidden()
+    desk.press("Shift+Tab")
+    desk.press("2")
+
+    desk.expect_heard(NEXT)
+    (review,) = demo.story("leads", item_id)["reviews"]
+    assert review["note"].splitlines() == ["no 3 offers, see z? / s", "1"]
+
+
+def test_z_takes_the_last_answer_back(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (_, second) = demo.post_held("leads", 2)
+    desk = Desk(visitors("rosa"))
+    desk.expect_item(first)
+    desk.press("3")
+    desk.expect_item(second)
+    desk.press("z")
+
+    desk.expect_item(first)
+    desk.expect_heard(NEXT, "Taken back. Next item.")
+    desk.press("1")
+    desk.expect_item(second)
+    assert answers(demo, first_id) == ["spam", "qualified_lead"]
+    assert demo.reviews([first_id]) == [(first_id, "rosa")]
+
+
+def test_a_question_mark_lists_the_keys(demo: Demo, visitors: Visitors) -> None:
+    ((item_id, name),) = demo.post_held("leads", 1)
+    desk = Desk(visitors("rosa"))
+    desk.press("?")
+    expect(desk.page.get_by_role("dialog", name="Keys")).to_contain_text("Skip")
+    desk.press("3")  # silent behind the list
+    desk.press("Escape")
+
+    expect(desk.page.locator("#keys")).to_be_hidden()
+    desk.expect_item(name)
+    assert demo.reviews([item_id]) == []
+
+
+def test_keys_of_an_arabic_keyboard(demo: Demo, visitors: Visitors) -> None:
+    items = demo.post_held("leads", 3)
+    desk = Desk(visitors("rosa"))
+    keyboard = Keyboard(desk.page)
+    keyboard.press("Slash", "؟")
+    expect(desk.page.locator("#keys")).to_be_visible()
+    desk.press("Escape")
+    expect(desk.page.locator("#keys")).to_be_hidden()
+    for (_, name), (code, writes) in zip(items, [("Digit3", "٣"), ("KeyN", "ى"), ("KeyS", "س")], strict=True):
+        desk.expect_item(name)
+        keyboard.press(code, writes)
+
+    desk.expect_heard(NEXT, NEXT, "Skipped. Next item.")
+    assert [answers(demo, item_id) for item_id, _ in items] == [["spam"], ["other"], []]
+
+
+def test_a_key_that_bounces_is_one_review(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (second_id, second) = demo.post_held("leads", 2)
+    desk = Desk(visitors("rosa"))
+    desk.expect_item(first)
+    desk.page.evaluate(
+        "() => { for (const _ of [1, 2, 3])"
+        " document.body.dispatchEvent(new KeyboardEvent('keydown', {code: 'Digit2', key: '2', bubbles: true})); }"
+    )
+
+    desk.expect_item(second)
+    desk.press("s")
+    desk.expect_heard(NEXT, "Skipped. Next item.")
+    assert demo.reviews([first_id, second_id]) == [(first_id, "rosa")]
+
+
+def test_a_held_key_is_one_review(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (second_id, second) = demo.post_held("leads", 2)
+    desk = Desk(visitors("rosa"))
+    desk.expect_item(first)
+    for _ in range(6):  # down again without up in between: the keyboard repeats it
+        desk.page.keyboard.down("2")
+
+    desk.expect_item(second)
+    desk.page.keyboard.up("2")
+    assert demo.reviews([first_id, second_id]) == [(first_id, "rosa")]
+
+
+def test_without_javascript_it_is_a_form(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (_, second) = demo.post_held("leads", 2)
+    page = visitors("rosa", java_script_enabled=False)
+    page.goto("/w/leads/review/")
+    expect(page.locator("h1")).to_have_text(f"Item {first}")
+    page.get_by_role("button", name=re.compile("^Spam")).click()
+
+    expect(page.locator("h1")).to_have_text(f"Item {second}")
+    expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
+    assert answers(demo, first_id) == ["spam"]
+
+
+def test_on_a_phone_a_tap_is_the_answer(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (_, second) = demo.post_held("leads", 2)
+    desk = Desk(visitors("rosa", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True))
+    desk.expect_item(first)
+    desk.page.get_by_role("button", name="Existing customer").tap()
+
+    desk.expect_item(second)
+    assert answers(demo, first_id) == ["existing_customer"]
+    assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
