@@ -51,16 +51,17 @@ class Command(BaseCommand):
                 "; ".join(f"--{each.path} {each.message}" for each in error.problems)
             ) from error
         where = options["out"]
-        if where == "-":
-            self._print(export)
-        else:
+        if where != "-":
             _write(export, Path(where))
+        elif not self._print(export):
+            return
         rows = "1 record" if export.rows == 1 else f"{export.rows:,} records"
         self.stderr.write(f"{rows} written" + ("." if where == "-" else f" to {where}."))
         if not export.rows:
             self.stderr.write(why_empty(workflow=workflow, query=query))
 
-    def _print(self, export: LabelExport) -> None:
+    def _print(self, export: LabelExport) -> bool:
+        """False when whoever reads it stopped reading."""
         # Bytes, not text: neither the terminal's encoding nor its line ends may touch them.
         out: BinaryIO = getattr(self.stdout, "buffer")  # noqa: B009 - the wrapper's type hides what it passes on
         try:
@@ -70,6 +71,8 @@ class Command(BaseCommand):
         except BrokenPipeError:
             # The reader has seen enough (`| head`). Python would complain once more at its end, when it flushes.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return False
+        return True
 
 
 def _write(export: LabelExport, path: Path) -> None:
