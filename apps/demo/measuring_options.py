@@ -1,0 +1,16 @@
+"""The options of `manage.py bench`, readable before Django is loaded."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--items", type=int, default=2_000, help="decided by the bare client and the pipeline"
+    )
+    parser.add_argument("--processes", type=int, default=2, help="of the Celery worker")
+    parser.add_argument(
+        "--tasks", type=int, nargs="*", default=[10_000, 100_000], help="open on the desk, rising"
+    )
+    parser.add_argument("--rounds", type=int, default=200, help="answers given at each number of open tasks")
