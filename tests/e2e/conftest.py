@@ -37,6 +37,8 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+BROWSER_SAYS = ("Failed to load resource",)
+HTMX_SAYS = ("htmx:sendError", "htmx:afterRequest", "Response Status Error Code 503")
 
 
 @pytest.fixture(scope="session")
@@ -101,6 +103,7 @@ class Visitors:
         self.browser, self.demo, self.sessions = browser, demo, sessions
         self.contexts: list[BrowserContext] = []
         self.complaints: list[str] = []
+        self.line_may_fail = False
 
     def __call__(self, name: str | None = None, **options: Any) -> Page:
         if name:
@@ -123,9 +126,15 @@ class Visitors:
         page.context.close()
         return self.sessions[name]
 
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+        assert self.complaints == []
+
     def _listen(self, message: ConsoleMessage) -> None:
-        # A refusal by the Content-Security-Policy, too, arrives here.
-        if message.type == "error" and "Failed to load resource" not in message.text:
+        # A refusal by the Content-Security-Policy, too, arrives here; so does what the browser says of any 409.
+        known = (*BROWSER_SAYS, *(HTMX_SAYS if self.line_may_fail else ()))
+        if message.type == "error" and not message.text.startswith(known):
             self.complaints.append(message.text)
 
 
@@ -145,6 +154,4 @@ def sessions() -> dict[str, StorageState]:
 def visitors(browser: Browser, demo: Demo, sessions: dict[str, StorageState]) -> Iterator[Visitors]:
     visitors = Visitors(browser, demo, sessions)
     yield visitors
-    for context in visitors.contexts:
-        context.close()
-    assert visitors.complaints == []
+    visitors.close()

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +98,13 @@ class Demo:
             list(ids),
         )
 
+    @cached_property
+    def database_url(self) -> str:
+        return EmbeddedServers(self.var).start().database_url
+
     def query(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
         """Straight to the demo's own database; what is changed stays changed."""
-        address = EmbeddedServers(self.var).start().database_url
-        with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
+        with psycopg.connect(self.database_url, autocommit=True, connect_timeout=10) as connection:
             cursor = connection.execute(question, values)  # type: ignore[call-overload]  # text of tests, never input
             return cursor.fetchall() if cursor.description else []
 
