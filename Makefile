@@ -25,10 +25,11 @@ test: ## set up and run everything: lint, types, tests against real servers, a r
 	@$(PYTHON) apps/config/bootstrap.py test --browser -- -m ruff check .
 	@$(TEST) -m ruff format --check .
 	@$(TEST) -m mypy
-	@trap '$(TEST) -m apps.core.embedded stop var/test' EXIT; trap 'exit 130' INT TERM; $(TEST) -m pytest
+	@trap '$(TEST) -m apps.core.embedded stop var/test' EXIT; trap 'exit 130' INT TERM; \
+		$(UNIT) && $(TEST) -m pytest -m "e2e or chaos"
 
 unit: ## the fast tests only: no browser, nothing killed; their servers stay up for the next run
-	@$(TEST) -m pytest -m "not e2e and not chaos"
+	@$(UNIT)
 
 lint: ## ruff, as rules and as format
 	@$(TEST) -m ruff check .

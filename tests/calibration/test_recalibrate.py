@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -117,9 +116,7 @@ def test_20_000_items_certify_what_stats_certifies(workflow: Workflow) -> None:
         delta=0.05,
         drawn=int(drawn.sum()),
     )
-    began = time.perf_counter()
     certificate = finding(workflow).certificate
-    assert time.perf_counter() - began < 5
     assert certificate is not None
     assert certificate.certified == expected.certified
     assert certificate.labelled == expected.labelled
