@@ -39,7 +39,7 @@ types: ## mypy, strict
 	@$(TEST) -m mypy
 
 bench: ## measure; the last line is one JSON object
-	@$(RUN) manage.py bench
+	@$(RUN) -m apps.demo.bench
 
 lock: ## write both lock files from pyproject.toml (UPGRADE=1 takes newer releases); needs uv
 	@test -x "$(UV)" || { echo "make lock needs uv: pip install uv, or put it on the PATH." >&2; exit 1; }

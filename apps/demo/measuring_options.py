@@ -9,7 +9,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--items", type=int, default=2_000, help="decided by the bare client and the pipeline"
     )
-    parser.add_argument("--processes", type=int, default=2, help="of the Celery worker")
+    parser.add_argument("--processes", type=int, default=3, help="of the Celery worker")
     parser.add_argument(
         "--tasks", type=int, nargs="*", default=[10_000, 100_000], help="open on the desk, rising"
     )
