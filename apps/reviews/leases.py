@@ -113,14 +113,17 @@ def renew_lease(*, user: User, lease_token: uuid.UUID) -> datetime:
     return lease.expires_at
 
 
+@transaction.atomic
 def release_lease(*, user: User, lease_token: uuid.UUID) -> None:
     """Gives the task back to the queue; nothing to do when it was already."""
+    lock_person(user)
     Lease.objects.filter(user=user, token=lease_token).delete()
 
 
 @transaction.atomic
 def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime) -> None:
     """Passes on the task; it comes back to this person only when nobody else can take it. Raises LeaseLost."""
+    lock_person(user)
     lease = locked_lease(user=user, lease_token=lease_token)
     Skip.objects.update_or_create(
         task=lease.task, user=user, defaults={"reason": reason[:300], "created_at": now}
@@ -151,7 +154,5 @@ def locked_lease(*, user: User, lease_token: uuid.UUID) -> Lease:
     holders = list(others.select_related("user"))
     if task.reviews_done + len(holders) >= task.reviews_needed:
         names = ", ".join(holder.user.username for holder in holders)
-        raise LeaseLost(
-            f"Your hold on this item ran out, and {names} has it now."
-        )
+        raise LeaseLost(f"Your hold on this item ran out, and {names} has it now.")
     return lease

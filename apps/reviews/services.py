@@ -14,9 +14,9 @@ from apps.accounts.models import User
 from apps.actions.services import begin_run, cancel_pending_runs
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
-from apps.items.models import Item
+from apps.items.models import Item, Route
 from apps.items.selectors import model_values
-from apps.reviews.errors import NothingToUndo
+from apps.reviews.errors import LeaseLost, NothingToUndo
 from apps.reviews.leases import lock_person, locked_lease, place_lease
 from apps.reviews.models import Answer, Label, Lease, Review, ReviewTask
 from apps.workflows.models import Question, Workflow
@@ -51,11 +51,14 @@ def submit_review(
 ) -> Submitted:
     """Records the answer and settles the item when no more are needed.
 
-    The lease token is the idempotency key: sent twice, the first result comes back. Raises LeaseLost, or
+    The lease token is the idempotency key: the same answer sent twice is one review. Raises LeaseLost, or
     InvalidInput naming the question that is wrong; then nothing has changed.
     """
+    # Before the task's row, as everything a person does on their desk: of two equal requests one is second.
+    lock_person(user)
     first = Review.objects.filter(lease_token=lease_token, user=user).first()
     if first is not None:
+        _check_repeats(first, answers, note)
         return Submitted(first, repeated=True)
     lease = locked_lease(user=user, lease_token=lease_token)
     task = lease.task
@@ -81,6 +84,19 @@ def submit_review(
     if task.reviews_done >= task.reviews_needed:
         _settle(task, review, saved, now=now)
     return Submitted(review, repeated=False)
+
+
+def _check_repeats(first: Review, answers: Mapping[str, SubmittedAnswer], note: str) -> None:
+    """Only what is in force may be called saved. Raises LeaseLost for anything else."""
+    if first.taken_back_at is not None:
+        raise LeaseLost("You have taken this answer back. Answer the item again where it is on your desk.")
+    stored = {answer.question.key: answer.value for answer in first.answers.select_related("question")}
+    none = {
+        question.key: question.none_of_these or None for question in first.task.question_set.questions.all()
+    }
+    given = {key: none.get(key) if each.none_of_these else each.value for key, each in answers.items()}
+    if (stored, first.note) != (given, note):
+        raise LeaseLost("You have answered this item already, otherwise than now: the first one counts.")
 
 
 def _check(
@@ -166,6 +182,8 @@ def undo_last_review(*, user: User, workflow: Workflow, now: datetime) -> Lease:
     if last is None:
         raise NothingToUndo("You have no answer here to take back.")
     task = ReviewTask.objects.select_for_update().get(pk=last.task_id)
+    if Route.objects.filter(pk=task.route_id).exclude(superseded_at=None).exists():
+        raise NothingToUndo("The item was routed anew meanwhile, so your answer no longer counts.")
     late = now > last.created_at + timedelta(seconds=workflow.undo_s)
     ran = task.kind != ReviewTask.Kind.AUDIT and task.item.action_runs.exclude(status="cancelled").exists()
     if late and not ran:

@@ -58,7 +58,7 @@ def test_none_of_these_starts_no_action(workflow: Workflow, rosa: User) -> None:
 def test_sent_twice_is_one_review(workflow: Workflow, rosa: User) -> None:
     make_task(workflow)
     lease = take(rosa, workflow)
-    first, second = answer(rosa, lease, "spam"), answer(rosa, lease, "lead")
+    first, second = answer(rosa, lease, "spam"), answer(rosa, lease, "spam")
     assert (first.repeated, second.repeated, second.review) == (False, True, first.review)
     assert Label.objects.get().value == "spam"
 

@@ -38,7 +38,8 @@ def test_sent_twice_is_one_review(signed_in: SignIn, rosa: User, workflow: Workf
     client = signed_in(rosa)
     lease = lease_on(open_desk(client))
     assert submit(client, lease, intent="o:lead").status_code == 200
-    assert submit(client, lease, intent="o:spam").status_code == 200
+    assert submit(client, lease, intent="o:lead").status_code == 200
+    assert submit(client, lease, intent="o:spam").status_code == 409
     assert Review.objects.get().answers.get().value == "lead"
 
 
