@@ -10,6 +10,7 @@ from django.db.models import F, Q
 
 from apps.actions.models import Action, ActionRun, ItemTag
 from apps.core.db import ClockTimestamp
+from apps.core.text import repaired
 from apps.items.models import Route
 
 CLAIM_S = 60
@@ -95,9 +96,19 @@ def perform(*, run: ActionRun, now: datetime) -> ActionRun.Status:
     if found is not None:
         return _finish(run, ActionRun.Status.VERIFIED, now=now, found=found)
     error = f'The tag "{run.settings["tag"]}" was written but is not there when read back.'
-    if run.attempts >= MOST_ATTEMPTS:
-        return _finish(run, ActionRun.Status.FAILED, now=now, error=error)
-    return _finish(run, ActionRun.Status.UNKNOWN, now=now, error=error)
+    return record_trouble(run=run, now=now, error=error)
+
+
+def record_trouble(*, run: ActionRun, now: datetime, error: str) -> ActionRun.Status:
+    """What became of it is not known: tried again, and after `MOST_ATTEMPTS` failed, with the reason on the run."""
+    given_up = run.attempts >= MOST_ATTEMPTS
+    status = ActionRun.Status.FAILED if given_up else ActionRun.Status.UNKNOWN
+    return _finish(run, status, now=now, error=repaired(error)[0][:500])
+
+
+def has_acted(run: ActionRun) -> bool:
+    """Whether an attempt before this one had its effect; one that died or broke early leaves nothing."""
+    return run.attempts > 1 and read_back(run) is not None
 
 
 def write_tag(*, run: ActionRun, now: datetime) -> None:
@@ -120,9 +131,13 @@ def read_back(run: ActionRun) -> dict[str, str] | None:
     return None if tag is None else {"tag": tag.tag, "written_at": tag.created_at.isoformat()}
 
 
-def hold_run(*, run: ActionRun, now: datetime, why: str) -> None:
-    """Cancels a claimed run that may no longer happen."""
-    _finish(run, ActionRun.Status.CANCELLED, now=now, error=why)
+def hold_run(*, run: ActionRun, now: datetime, why: str) -> bool:
+    """Cancels a claimed run that may no longer happen; False when the claim is another's meanwhile.
+
+    What an attempt before had met stays beside the reason.
+    """
+    why = f"{why} Before: {run.error}"[:500] if run.error else why
+    return _finish(run, ActionRun.Status.CANCELLED, now=now, error=why) == ActionRun.Status.CANCELLED
 
 
 def _finish(

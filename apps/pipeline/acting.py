@@ -9,7 +9,7 @@ import structlog
 from django.db import transaction
 
 from apps.actions.models import ActionRun
-from apps.actions.services import claim_runs, hold_run, perform
+from apps.actions.services import claim_runs, has_acted, hold_run, perform, record_trouble
 from apps.items.models import Item, Route
 from apps.pipeline.rulebook import rulebook_for
 from apps.pipeline.writing import Routed, reroute, write_routes
@@ -28,22 +28,31 @@ def act_on_due_runs(*, now: Callable[[], datetime]) -> int:
     for _ in range(MOST_ROUNDS):
         runs = claim_runs(limit=BATCH)
         for run in runs:
-            if not hold_back(run=run, now=now()):
-                status = perform(run=run, now=now())
-                log.info("action_run", run=run.pk, item=run.item_id, status=status)
+            _act(run, now)
         done += len(runs)
         if len(runs) < BATCH:
             break
     return done
 
 
+def _act(run: ActionRun, now: Callable[[], datetime]) -> None:
+    try:
+        status = None if hold_back(run=run, now=now()) else perform(run=run, now=now())
+    except Exception as error:
+        log.exception("action_run_broke", run=run.pk, item=run.item_id)
+        status = record_trouble(run=run, now=now(), error=f"{type(error).__name__}: {error}")
+    log.info("action_run", run=run.pk, item=run.item_id, status=status or "held")
+
+
 @transaction.atomic
 def hold_back(*, run: ActionRun, now: datetime) -> bool:
-    """True when the policy changed since and would no longer let the run happen: people decide instead."""
-    if run.started_by != ActionRun.StartedBy.POLICY or run.attempts > 1:
+    """True when the run may not go on: the policy changed since and sends the item to people, or the claim is gone."""
+    if run.started_by != ActionRun.StartedBy.POLICY or has_acted(run):
         return False
     if Policy.objects.filter(pk=run.route.policy_id, status=Policy.Status.ACTIVE).exists():
         return False
+    # Tasks before the item, as an answer locks them.
+    list(ReviewTask.objects.select_for_update().filter(item=run.item_id).order_by("pk"))
     item = (
         Item.objects.select_for_update(of=("self",))
         .select_related("content", "workflow__endpoint")
@@ -56,7 +65,10 @@ def hold_back(*, run: ActionRun, now: datetime) -> bool:
     fresh = reroute(book, item, item.content, decision.answers)
     if fresh.outcome is Outcome.AUTOMATIC:
         return False
-    hold_run(run=run, now=now, why=f"Held: policy version {book.policy.version} sends this item to people.")
+    if not hold_run(
+        run=run, now=now, why=f"Held: policy version {book.policy.version} sends this item to people."
+    ):
+        return True
     ReviewTask.objects.filter(item=item, status=ReviewTask.Status.OPEN).update(
         status=ReviewTask.Status.CANCELLED, closed_at=now
     )

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.actions.models import ActionRun, ItemTag
+from apps.actions.services import MOST_ATTEMPTS, begin_run, claim_runs
 from apps.clef.local.server import StandIn
 from apps.items.models import Item, Route
-from apps.pipeline.acting import act_on_due_runs
+from apps.pipeline.acting import act_on_due_runs, hold_back
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import add_items
 from apps.pipeline.processing import decide_waiting_items
@@ -17,7 +25,9 @@ from apps.reviews.leases import take_next_task
 from apps.reviews.models import Label, ReviewTask
 from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Endpoint, Workflow
-from tests.factories import NOW, RULES, make_policy
+from tests.factories import NOW, RULES, make_item, make_policy, make_route
+
+PAST = NOW - timedelta(days=3_650)
 
 
 def rules(autonomy: str, audit_rate: float = 0.01) -> dict[str, Any]:
@@ -60,6 +70,27 @@ def answer(user: User, workflow: Workflow) -> None:
     submit_review(user=user, lease_token=lease.token, answers=given, seconds=1, note="", now=NOW)
 
 
+def in_a_thread(call: Callable[[], int]) -> int:
+    try:
+        return call()
+    finally:
+        connection.close()
+
+
+def wait_until_blocked() -> None:
+    """Until another connection of this database waits for a lock."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    for _ in range(200):
+        with connection.cursor() as cursor:
+            # Within a transaction the view would stay as it was first read.
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return
+        time.sleep(0.02)
+    raise AssertionError("nothing waits for a lock")
+
+
 def test_it_works(settled: Item) -> None:
     assert act_on_due_runs(now=timezone.now) == 1
     assert ActionRun.objects.get().status == "verified"
@@ -95,3 +126,61 @@ def test_a_policy_that_still_lets_it_pass_changes_nothing(settled: Item, workflo
     act_on_due_runs(now=timezone.now)
     assert ActionRun.objects.get().status == "verified"
     assert Route.objects.get().policy.version == 2
+
+
+def test_a_run_that_always_breaks_ends_failed_and_stops_no_other(workflow: Workflow) -> None:
+    for label in ("spam", "lead"):
+        begin_run(route=make_route(make_item(workflow)), label=label, now=NOW, not_before=NOW)
+    ActionRun.objects.filter(action__label="spam").update(settings={})
+    for _ in range(MOST_ATTEMPTS):
+        ActionRun.objects.update(not_before=PAST)
+        act_on_due_runs(now=timezone.now)
+    broken, good = ActionRun.objects.order_by("id")
+    assert (broken.status, good.status) == ("failed", "verified")
+    assert "KeyError" in broken.error
+
+
+def test_rules_that_cannot_be_read_let_nothing_pass(settled: Item, workflow: Workflow) -> None:
+    activate(workflow, 3, {"margin": "much"})
+    for _ in range(MOST_ATTEMPTS):
+        ActionRun.objects.update(not_before=PAST)
+        act_on_due_runs(now=timezone.now)
+    assert ActionRun.objects.get().status == "failed"
+    assert not ItemTag.objects.exists()
+
+
+def test_a_run_claimed_anew_meanwhile_is_not_held(settled: Item, workflow: Workflow) -> None:
+    ActionRun.objects.update(not_before=PAST)
+    (late,) = claim_runs(limit=1)
+    ActionRun.objects.update(claim_token=uuid.uuid4())
+    activate(workflow, 3, rules("suggest"))
+    assert hold_back(run=late, now=NOW)
+    settled.refresh_from_db()
+    assert (settled.status, ActionRun.objects.get().status) == ("settled", "running")
+
+
+def test_a_run_whose_worker_died_before_it_wrote_asks_the_policy_again(
+    settled: Item, workflow: Workflow
+) -> None:
+    claim_runs(limit=1)
+    ActionRun.objects.update(claimed_until=PAST)
+    activate(workflow, 3, rules("suggest"))
+    act_on_due_runs(now=timezone.now)
+    assert ActionRun.objects.get().status == "cancelled"
+    assert not ItemTag.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_audit_answered_at_the_moment_its_run_is_held(
+    settled: Item, workflow: Workflow, rosa: User
+) -> None:
+    activate(workflow, 3, rules("suggest"))
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        ReviewTask.objects.select_for_update().get()
+        holding = pool.submit(in_a_thread, partial(act_on_due_runs, now=timezone.now))
+        wait_until_blocked()
+        answer(rosa, workflow)
+    assert holding.result() == 1
+    settled.refresh_from_db()
+    assert (settled.status, ActionRun.objects.get().status) == ("in_review", "cancelled")
+    assert not Label.objects.filter(taken_back_at=None).exists()
