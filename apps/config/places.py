@@ -11,7 +11,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.config.env import Environment
-from apps.core.embedded import EmbeddedServers, EmbeddedUnavailable
+from apps.core.embedded import EmbeddedServers, EmbeddedUnavailable, owner_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def _kept_key(var: Path) -> str:
         fresh = var / f"secret_key.{secrets.token_hex(4)}"
         fresh.touch(mode=0o600)
         fresh.write_text(secrets.token_urlsafe(48), encoding="ascii")
+        os.chown(fresh, *owner_of(var))  # root in somebody's checkout leaves it usable to them
         with contextlib.suppress(FileExistsError):
             os.link(fresh, path)
         fresh.unlink()

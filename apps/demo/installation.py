@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.core.embedded import owner_of
 from apps.core.embedded_processes import give, write_private
+from apps.pipeline.endpoints import CLOUDFLARE_ACCOUNT, CLOUDFLARE_PRICES
 from apps.pipeline.setup import install_workflow, read_workflow_file
 from apps.workflows.access import get_token_for
 from apps.workflows.models import ApiToken, Endpoint, Role, Scope, Workflow
@@ -26,34 +25,14 @@ PASSWORD = "fermata-demo"  # noqa: S105 - known to everybody, which is why the d
 PEOPLE = {"rosa": "reviewer", "ravi": "reviewer", "mara": "manager", "olga": "operator"}
 TOKEN_NAME = "demo"  # noqa: S105 - what the token is called
 STAND_IN_MODEL = "standin-ngram-1"
-CLEF_PRICE = Decimal("0.24")
-"""USD per million input tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cloudflare:
-    """The names of the variables that hold the account and the token; never their values."""
+def set_model(cloudflare_secret: str | None, *, stand_in_url: str) -> Endpoint:
+    """The endpoint of the sample workflows. It is asked at once, whatever it was paused for when the demo ended.
 
-    account: str
-    token: str
-
-
-def find_cloudflare(environment: Mapping[str, str]) -> Cloudflare | None:
-    """None unless both are set, plainly or as a file."""
-
-    def is_set(name: str) -> bool:
-        return bool(environment.get(name, "").strip() or environment.get(f"{name}_FILE", "").strip())
-
-    known = ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY")
-    token = next((name for name in known if is_set(name)), None)
-    if token is None or not is_set("CLOUDFLARE_ACCOUNT_ID"):
-        return None
-    return Cloudflare("CLOUDFLARE_ACCOUNT_ID", token)
-
-
-def set_model(cloudflare: Cloudflare | None, *, stand_in_url: str) -> Endpoint:
-    """The endpoint of the sample workflows. It is asked at once, whatever it was paused for when the demo ended."""
-    if cloudflare is None:
+    `cloudflare_secret` names the variable that holds its token; None: the stand-in.
+    """
+    if cloudflare_secret is None:
         endpoint = set_endpoint(
             name="Stand-in", kind="systemone", base_url=stand_in_url, model=STAND_IN_MODEL
         )
@@ -63,9 +42,9 @@ def set_model(cloudflare: Cloudflare | None, *, stand_in_url: str) -> Endpoint:
             kind="workers-ai",
             base_url=settings.CLOUDFLARE_API_BASE,
             model="clef",
-            account_variable=cloudflare.account,
-            secret_variable=cloudflare.token,
-            price_per_million=CLEF_PRICE,
+            account_variable=CLOUDFLARE_ACCOUNT,
+            secret_variable=cloudflare_secret,
+            price_per_million=CLOUDFLARE_PRICES["clef"],
         )
     endpoint.paused_until, endpoint.pause_reason, endpoint.failures_in_a_row = None, "", 0
     endpoint.save()

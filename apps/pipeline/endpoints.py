@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 
 from apps.clef.client import ClefClient
 from apps.clef.errors import EndpointMisconfigured
 from apps.clef.types import EndpointSettings
 from apps.workflows.models import Endpoint
+
+CLOUDFLARE_ACCOUNT = "CLOUDFLARE_ACCOUNT_ID"
+CLOUDFLARE_TOKENS = ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY")
+CLOUDFLARE_PRICES = {"clef": Decimal("0.24"), "clef-flash": Decimal("0.09"), "clef-omni": Decimal("0.15")}
+"""USD per million input tokens, from the models' catalogue pages of October 2026."""
 
 _clients: dict[EndpointSettings, ClefClient] = {}
 _lock = threading.Lock()
@@ -37,10 +44,27 @@ def client_of(endpoint: Endpoint) -> ClefClient:
         return client
 
 
+def cloudflare_secret(environment: Mapping[str, str]) -> str | None:
+    """The name of the variable that holds Cloudflare's token; None unless the account is named as well."""
+    if not is_set(CLOUDFLARE_ACCOUNT, environment):
+        return None
+    return next((name for name in CLOUDFLARE_TOKENS if is_set(name, environment)), None)
+
+
+def is_set(name: str, environment: Mapping[str, str]) -> bool:
+    """Whether the variable has a value, plainly or as a file."""
+    return bool(environment.get(name, "").strip() or environment.get(f"{name}_FILE", "").strip())
+
+
 def _variable(name: str) -> str:
     value, path = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
     if path:
-        value = Path(path).read_text(encoding="utf-8")
+        try:
+            value = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise EndpointMisconfigured(
+                f"the file named by {name}_FILE cannot be read", code=f"env.{name}"
+            ) from error
     if not value.strip():
         raise EndpointMisconfigured(f"the environment variable {name} is not set", code=f"env.{name}")
     return value.strip()

@@ -6,7 +6,7 @@ import pytest
 from django.core.management.base import CommandError
 
 from apps.accounts.models import User
-from apps.calibration.management.commands.setup import cloudflare_secret
+from apps.pipeline.endpoints import cloudflare_secret
 from apps.policies.models import Policy
 from apps.workflows.models import Endpoint, Membership, Role, Workflow
 from tests.calibration.commands import run

@@ -9,9 +9,7 @@ from django.contrib.auth import authenticate
 
 from apps.accounts.models import User
 from apps.demo.installation import (
-    Cloudflare,
     add_people,
-    find_cloudflare,
     install_samples,
     keep_tokens,
     known_tokens,
@@ -88,19 +86,12 @@ def test_the_model_is_asked_at_once_after_a_pause() -> None:
 
 
 def test_clef_is_asked_when_account_and_token_are_set() -> None:
-    found = find_cloudflare({"CLOUDFLARE_ACCOUNT_ID": "a1", "CLOUDFLARE_API_KEY_FILE": "/run/key"})
-    assert found == Cloudflare("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_KEY")
-    endpoint = set_model(found, stand_in_url="unused")
-    assert (endpoint.kind, endpoint.model, endpoint.secret_variable) == (
-        "workers-ai",
-        "clef",
+    endpoint = set_model("CLOUDFLARE_API_KEY", stand_in_url="unused")
+    assert (endpoint.kind, endpoint.model) == ("workers-ai", "clef")
+    assert (endpoint.account_variable, endpoint.secret_variable) == (
+        "CLOUDFLARE_ACCOUNT_ID",
         "CLOUDFLARE_API_KEY",
     )
-
-
-@pytest.mark.parametrize("name", ["CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_TOKEN"])
-def test_one_variable_alone_is_not_enough(name: str) -> None:
-    assert find_cloudflare({name: "x"}) is None
 
 
 def test_people_who_are_not_the_demos_are_noticed() -> None:

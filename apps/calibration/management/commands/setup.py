@@ -5,7 +5,6 @@ import os
 import secrets
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.core.errors import FermataError, FieldProblem, InvalidInput
+from apps.pipeline.endpoints import CLOUDFLARE_ACCOUNT, CLOUDFLARE_PRICES, cloudflare_secret, is_set
 from apps.pipeline.setup import WorkflowFile, install_workflow, read_workflow_file
 from apps.workflows.models import Endpoint, Workflow
 from apps.workflows.services import set_endpoint
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "demo" / "samples" / "leads.toml"
 # USD per million input tokens, as listed for Workers AI in October 2026; another price: --price.
-CLOUDFLARE_PRICES = {"clef": "0.24", "clef-flash": "0.09", "clef-omni": "0.15"}
 
 
 class Command(BaseCommand):
@@ -84,7 +83,7 @@ def _set_up(file: WorkflowFile, options: dict[str, Any]) -> list[str]:
     said += [
         f"{name} is not set in this shell: the workers need it."
         for name in variables
-        if not _is_set(name, os.environ)
+        if not is_set(name, os.environ)
     ]
     return said
 
@@ -169,7 +168,7 @@ def _own_endpoint(options: dict[str, Any]) -> Endpoint:
 
 def _cloudflare_endpoint(options: dict[str, Any]) -> Endpoint:
     model = options["model"] or "clef"
-    price = options["price"] or CLOUDFLARE_PRICES.get(model)
+    price = _price(options["price"]) if options["price"] else CLOUDFLARE_PRICES.get(model)
     if price is None:
         raise CommandError(f"The price of {model} is not known here: give --price USD.")
     return set_endpoint(
@@ -177,22 +176,10 @@ def _cloudflare_endpoint(options: dict[str, Any]) -> Endpoint:
         kind="workers-ai",
         base_url=settings.CLOUDFLARE_API_BASE,
         model=model,
-        account_variable="CLOUDFLARE_ACCOUNT_ID",
+        account_variable=CLOUDFLARE_ACCOUNT,
         secret_variable=options["secret_variable"] or cloudflare_secret(os.environ) or "CLOUDFLARE_API_TOKEN",
-        price_per_million=_price(price),
+        price_per_million=price,
     )
-
-
-def cloudflare_secret(environment: Mapping[str, str]) -> str | None:
-    """The name of the variable that holds Cloudflare's token, when the account is named as well."""
-    if not _is_set("CLOUDFLARE_ACCOUNT_ID", environment):
-        return None
-    known = ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY")
-    return next((name for name in known if _is_set(name, environment)), None)
-
-
-def _is_set(name: str, environment: Mapping[str, str]) -> bool:
-    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
 
 
 def _price(text: str) -> Decimal:

@@ -31,7 +31,6 @@ from apps.demo.installation import (
     SAMPLES,
     STAND_IN_MODEL,
     add_people,
-    find_cloudflare,
     install_samples,
     keep_tokens,
     known_tokens,
@@ -40,6 +39,7 @@ from apps.demo.installation import (
     write_facts,
 )
 from apps.demo.watch import Watch, watch_from_now
+from apps.pipeline.endpoints import cloudflare_secret
 from apps.workflows.models import Workflow
 
 WEB_LIMIT_S = 60.0
@@ -88,7 +88,7 @@ class Demo:
         self.url = f"http://127.0.0.1:{port}/"
         self.port = port
         self.children = Children()
-        self.cloudflare = find_cloudflare(os.environ)
+        self.cloudflare = cloudflare_secret(os.environ)
         self.stand_in_port = free_port()
         self.feeder = Feeder((), lambda: secrets.SystemRandom().uniform(2, 5))
         self.watch = Watch(0)
