@@ -38,7 +38,7 @@ FLAGS = (
     "--no-first-run",
 )
 BROWSER_SAYS = ("Failed to load resource",)
-HTMX_SAYS = ("htmx:sendError", "htmx:afterRequest", "Response Status Error Code 503")
+HTMX_SAYS = ("htmx:sendError", "htmx:sendAbort", "htmx:afterRequest", "Response Status Error Code 503")
 
 
 @pytest.fixture(scope="session")
