@@ -11,7 +11,6 @@ from apps.items.models import Item, Route
 from apps.pipeline.rulebook import Rulebook
 from apps.pipeline.writing import reroute
 from apps.policies.models import Policy
-from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
 from apps.routing.types import Route as PureRoute
 
@@ -49,7 +48,6 @@ def _replay(route: Route, item: Item, answers: Mapping[str, Any], policy: Policy
         workflow=item.workflow,
         question_set=route.question_set,
         policy=policy,
-        rules=to_rules(policy.rules, route.question_set),
         actions={},
     )
     pure = reroute(book, item, item.content, answers)

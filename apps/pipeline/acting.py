@@ -36,6 +36,7 @@ def act_on_due_runs(*, now: Callable[[], datetime]) -> int:
 
 
 def _act(run: ActionRun, now: Callable[[], datetime]) -> None:
+    """Whatever breaks at one run is kept on it; those behind it do not wait for it."""
     try:
         status = None if hold_back(run=run, now=now()) else perform(run=run, now=now())
     except Exception as error:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from apps.core.db import ClockTimestamp
+from apps.core.text import repaired
 from apps.items.models import Item
 from apps.policies.models import Policy
-from apps.workflows.models import QuestionSet, Workflow
+from apps.workflows.models import Endpoint, QuestionSet, Workflow
 
-CLAIM_S = 120
-"""How long a worker may take for a batch; `processing.ASK_S` keeps asking well under it."""
+ASK_S = 90.0
+"""Seconds a batch may begin to ask; what is not asked by then goes back to wait."""
+WRITE_S = 10.0
 BATCH = 128
 
 _CLAIM = """
@@ -30,6 +34,12 @@ _CLAIM = """
 """
 
 
+def claim_s(endpoint: Endpoint) -> float:
+    """How long a claim holds: the last attempt may begin as `ASK_S` ends, wait its time out to connect and
+    once more for the reply, and is written after that. A shorter claim would have a slow item asked twice."""
+    return ASK_S + 2 * endpoint.timeout_s + WRITE_S
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     token: uuid.UUID
@@ -37,11 +47,31 @@ class Claim:
 
 
 def claim_items(*, workflow: Workflow, limit: int = BATCH) -> Claim:
-    """The most urgent items that wait, now this caller's for `CLAIM_S` seconds; perhaps none."""
+    """The most urgent items that wait, now this caller's for `claim_s` seconds; perhaps none."""
     token = uuid.uuid4()
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"token": token, "seconds": CLAIM_S, "workflow": workflow.pk, "limit": limit})
+        seconds = claim_s(workflow.endpoint)
+        cursor.execute(_CLAIM, {"token": token, "seconds": seconds, "workflow": workflow.pk, "limit": limit})
         return Claim(token, tuple(row[0] for row in cursor.fetchall()))
+
+
+def put_back(
+    *,
+    claim: Claim,
+    item_ids: Collection[int],
+    why: str = "",
+    next_try_at: datetime | None = None,
+    is_counted: bool,
+) -> None:
+    """Claimed items wait again; `is_counted`: the attempt counts against the item, not against what is around it."""
+    Item.objects.filter(pk__in=item_ids, claim_token=claim.token, status=Item.Status.DECIDING).update(
+        status=Item.Status.RECEIVED,
+        claim_token=None,
+        claimed_until=None,
+        attempts=F("attempts") - (0 if is_counted else 1),
+        next_try_at=next_try_at,
+        wait_reason=repaired(why)[0][:300],
+    )
 
 
 def waiting_items() -> Q:

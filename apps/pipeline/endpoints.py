@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 
 def to_settings(endpoint: Endpoint) -> EndpointSettings:
-    """Raises EndpointMisconfigured, naming the variable that is not set, never a value."""
+    """Raises EndpointMisconfigured, naming the variable that is not set or not readable, never a value."""
     return EndpointSettings(
         kind="workers-ai" if endpoint.kind == Endpoint.Kind.WORKERS_AI else "systemone",
         base_url=endpoint.base_url,

@@ -18,18 +18,16 @@ from apps.clef.client import ClefClient
 from apps.clef.errors import ClefError, EndpointMisconfigured, EndpointUnreachable, InvalidReply
 from apps.clef.types import ModelReply, ModelRequest
 from apps.items.models import ItemContent
-from apps.pipeline.claims import BATCH, Claim, claim_items, workflows_with_work
+from apps.pipeline.claims import ASK_S, BATCH, Claim, claim_items, put_back, workflows_with_work
 from apps.pipeline.endpoints import client_of
-from apps.pipeline.rulebook import rulebook_for
-from apps.pipeline.writing import write_answers
+from apps.pipeline.rulebook import Rulebook, rulebook_for
+from apps.pipeline.writing import BROKEN_PAUSE, NO_TIME, put_back_broken, write_answers
 from apps.workflows.definitions import to_clef_questions
 from apps.workflows.models import Workflow
 
 log = structlog.get_logger()
-Outcome = ModelReply | ClefError
+Outcome = ModelReply | Exception
 Clock = Callable[[], datetime]
-ASK_S = 90.0
-"""Seconds a batch may spend asking; what is not asked by then goes back to wait, well before the claim ends."""
 MOST_ROUNDS = 50
 
 
@@ -43,19 +41,41 @@ def decide_waiting_items(*, now: Clock) -> bool:
 
 
 def decide_batch(*, workflow: Workflow, now: Clock) -> int:
-    """How many items of this workflow were asked about; 0 when others were faster."""
+    """How many items of this workflow were asked about; 0 when others were faster, or when its rules or questions
+    cannot be read: then the items wait and say so, and other workflows go on."""
     # An endpoint that was in trouble gets a single probe before it gets a full batch again.
     claim = claim_items(workflow=workflow, limit=1 if workflow.endpoint.failures_in_a_row else BATCH)
     if not claim.item_ids:
         return 0
-    book = rulebook_for(workflow)
-    questions = tuple(to_clef_questions(book.question_set))
+    try:
+        book = rulebook_for(workflow)
+        questions, _ = tuple(to_clef_questions(book.question_set)), book.rules
+    except Exception as error:
+        log.exception("workflow_cannot_decide", workflow=workflow.slug)
+        why = f"rules: the policy or the questions cannot be read ({type(error).__name__})"
+        next_try_at = now() + BROKEN_PAUSE
+        put_back(claim=claim, item_ids=claim.item_ids, why=why, next_try_at=next_try_at, is_counted=False)
+        return 0
     states = dict(ItemContent.objects.filter(pk__in=claim.item_ids).values_list("pk", "state"))
     requests = {item_id: ModelRequest(state, questions) for item_id, state in states.items()}
     outcomes = _ask_all(workflow, requests)
-    write_answers(book=book, claim=claim, outcomes=outcomes, now=now())
+    _write(book, claim, outcomes, now())
     _log(workflow, claim, outcomes)
     return len(claim.item_ids)
+
+
+def _write(book: Rulebook, claim: Claim, outcomes: Mapping[int, Outcome], now: datetime) -> None:
+    """In bulk; when that breaks, one by one, so that an item that cannot be written holds up no other."""
+    try:
+        write_answers(book=book, claim=claim, outcomes=outcomes, now=now)
+    except Exception as error:
+        log.exception("batch_not_written", workflow=book.workflow.slug, items=len(outcomes))
+        if len(outcomes) > 1:
+            for item_id, outcome in outcomes.items():
+                _write(book, claim, {item_id: outcome}, now)
+            return
+        for item_id in outcomes:
+            put_back_broken(claim=claim, item_id=item_id, error=error, now=now)
 
 
 def _ask_all(workflow: Workflow, requests: Mapping[int, ModelRequest]) -> dict[int, Outcome]:
@@ -63,10 +83,14 @@ def _ask_all(workflow: Workflow, requests: Mapping[int, ModelRequest]) -> dict[i
         client = client_of(workflow.endpoint)
     except EndpointMisconfigured as error:
         return dict.fromkeys(requests, error)
+    except Exception as error:
+        log.exception("no_client", endpoint=workflow.endpoint.name)
+        why = EndpointMisconfigured(f"no connection can be made ({type(error).__name__})", code="client")
+        return dict.fromkeys(requests, why)
     circuit = CircuitBreaker()
     give_up_at = time.monotonic() + ASK_S
     with ThreadPoolExecutor(min(workflow.endpoint.concurrency, len(requests))) as pool:
-        answers = pool.map(lambda request: _ask(client, circuit, request, give_up_at), requests.values())
+        answers = pool.map(lambda request: ask_one(client, circuit, request, give_up_at), requests.values())
         outcomes = dict(zip(requests, answers, strict=True))
     if circuit.state == "closed":
         return outcomes
@@ -79,25 +103,33 @@ def _ask_all(workflow: Workflow, requests: Mapping[int, ModelRequest]) -> dict[i
     }
 
 
-def _ask(client: ClefClient, circuit: CircuitBreaker, request: ModelRequest, give_up_at: float) -> Outcome:
+def ask_one(client: ClefClient, circuit: CircuitBreaker, request: ModelRequest, give_up_at: float) -> Outcome:
+    """The reply, or the exception that came instead of it; nothing is raised."""
     left_s = give_up_at - time.monotonic()
-    if left_s <= 0 or not circuit.admits():
+    if left_s <= 0:
+        return EndpointUnreachable("not asked: the time of the batch was over", code=NO_TIME)
+    if not circuit.admits():
         return EndpointUnreachable("not asked: the endpoint was in trouble", code="not_asked")
     try:
         reply = client.decide(request, deadline_s=left_s)
     except ClefError as error:
         circuit.failed(error)
         return error
+    except Exception as error:
+        log.exception("item_broke_asking")
+        return error
     circuit.succeeded()
     return reply
 
 
 def _log(workflow: Workflow, claim: Claim, outcomes: Mapping[int, Outcome]) -> None:
-    failed = [outcome for outcome in outcomes.values() if isinstance(outcome, ClefError)]
+    failed = [outcome for outcome in outcomes.values() if isinstance(outcome, Exception)]
     log.info(
         "batch_decided",
         workflow=workflow.slug,
         items=len(claim.item_ids),
         failed=len(failed),
-        reasons=sorted({error.reason for error in failed}),
+        reasons=sorted(
+            {error.reason if isinstance(error, ClefError) else type(error).__name__ for error in failed}
+        ),
     )

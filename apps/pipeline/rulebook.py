@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.conf import settings
 from django.db.models import prefetch_related_objects
@@ -17,13 +18,17 @@ from apps.routing.types import Draw, Rules
 from apps.workflows.models import QuestionSet, Workflow
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rulebook:
     workflow: Workflow
     question_set: QuestionSet
     policy: Policy
-    rules: Rules
     actions: dict[str, Action]
+
+    @cached_property
+    def rules(self) -> Rules:
+        """Read when they are needed: giving an item to people needs none. ValueError when they cannot be read."""
+        return to_rules(self.policy.rules, self.question_set)
 
     @property
     def routing_key(self) -> str:
@@ -41,4 +46,4 @@ def rulebook_for(workflow: Workflow, question_set: QuestionSet | None = None) ->
     prefetch_related_objects([questions], "questions")
     policy = Policy.objects.get(workflow=workflow, status=Policy.Status.ACTIVE)
     actions = {action.label: action for action in Action.objects.filter(workflow=workflow)}
-    return Rulebook(workflow, questions, policy, to_rules(policy.rules, questions), actions)
+    return Rulebook(workflow, questions, policy, actions)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import groupby
 
+import structlog
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from apps.actions.models import ActionRun
 from apps.core.db import ClockTimestamp
 from apps.items.models import Item
 from apps.pipeline.claims import workflows_with_work
-from apps.pipeline.rulebook import rulebook_for
+from apps.pipeline.rulebook import Rulebook, rulebook_for
 from apps.pipeline.writing import Routed, to_people, write_routes
 from apps.policies.models import Policy
 from apps.reviews.models import Lease
+from apps.routing.types import Route
+from apps.workflows.models import QuestionSet, Workflow
 
+log = structlog.get_logger()
 MOST_ATTEMPTS = 5
 BATCH = 500
 
@@ -55,32 +58,42 @@ def free_dead_claims() -> int:
     )
 
 
-@transaction.atomic
 def give_to_people(*, now: datetime) -> int:
-    """Items whose due time came while the endpoint was away, and items at which workers die again and again."""
-    active = Policy.objects.filter(status=Policy.Status.ACTIVE).values("workflow")
-    overdue = Q(due_at__lte=now) & ~Q(wait_reason="")
-    items = (
-        Item.objects.select_for_update(skip_locked=True, of=("self",))
-        .filter(overdue | Q(attempts__gte=MOST_ATTEMPTS), status=Item.Status.RECEIVED, workflow__in=active)
-        .select_related("workflow__endpoint")
-        .order_by("workflow_id", "id")[:BATCH]
-    )
+    """Items whose due time came while the endpoint was away, and items at which workers die again and again.
+
+    A workflow at which this breaks stops no other.
+    """
+    late = Exists(Item.objects.filter(_late(now), workflow=OuterRef("pk")))
+    asks = Exists(QuestionSet.objects.filter(is_current=True, workflow=OuterRef("pk")))
+    ruled = Exists(Policy.objects.filter(status=Policy.Status.ACTIVE, workflow=OuterRef("pk")))
     given = 0
-    for workflow, group in groupby(items, key=lambda item: item.workflow):
-        book = rulebook_for(workflow)
-        routed = [
-            Routed(
-                item,
-                None,
-                to_people(
-                    book,
-                    "worker_lost" if item.attempts >= MOST_ATTEMPTS else "not_in_time",
-                    item.wait_reason or "no answer",
-                ),
-            )
-            for item in group
-        ]
-        write_routes(book=book, routed=routed, now=now)
-        given += len(routed)
+    for workflow in Workflow.objects.select_related("endpoint").filter(late, asks, ruled).order_by("pk"):
+        try:
+            given += _give(workflow, now)
+        except Exception:
+            log.exception("not_given_to_people", workflow=workflow.slug)
     return given
+
+
+def _late(now: datetime) -> Q:
+    # An item that came while the endpoint was paused was never tried, so it carries no reason of its own.
+    in_trouble = ~Q(wait_reason="") | Q(workflow__endpoint__failures_in_a_row__gt=0)
+    overdue = Q(due_at__lte=now) & in_trouble
+    return Q(status=Item.Status.RECEIVED) & (overdue | Q(attempts__gte=MOST_ATTEMPTS))
+
+
+@transaction.atomic
+def _give(workflow: Workflow, now: datetime) -> int:
+    items = Item.objects.select_for_update(skip_locked=True, of=("self",)).filter(
+        _late(now), workflow=workflow
+    )
+    book = rulebook_for(workflow)
+    routed = [Routed(item, None, _why(book, item)) for item in items.order_by("id")[:BATCH]]
+    write_routes(book=book, routed=routed, now=now)
+    return len(routed)
+
+
+def _why(book: Rulebook, item: Item) -> Route:
+    code = "worker_lost" if item.attempts >= MOST_ATTEMPTS else "not_in_time"
+    reason = item.wait_reason or book.workflow.endpoint.pause_reason or "no answer"
+    return to_people(book, code, reason)

@@ -19,7 +19,7 @@ from apps.clef.types import ModelReply
 from apps.core.text import repaired
 from apps.items.models import Decision, DecisionPayload, Item, ItemContent, Route
 from apps.items.selectors import to_decision_view, to_item_facts
-from apps.pipeline.claims import Claim
+from apps.pipeline.claims import Claim, put_back
 from apps.pipeline.rulebook import Rulebook
 from apps.pipeline.wake import wake_actors
 from apps.reviews.models import ReviewTask
@@ -31,6 +31,9 @@ from apps.workflows.models import Endpoint, QuestionSet
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
 QUOTA_PAUSE_S = 900.0
+BROKEN_PAUSE = timedelta(seconds=60)
+NO_TIME = "no_time"
+"""The code of what was not asked because the batch's time was over, with an endpoint that is well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,12 @@ class Routed:
 
 @transaction.atomic
 def write_answers(
-    *, book: Rulebook, claim: Claim, outcomes: Mapping[int, ModelReply | ClefError], now: datetime
+    *, book: Rulebook, claim: Claim, outcomes: Mapping[int, ModelReply | Exception], now: datetime
 ) -> None:
-    """Decisions, routes, tasks and runs for what was answered; the rest waits or goes to people."""
+    """Decisions, routes, tasks and runs for what was answered; the rest waits or goes to people.
+
+    An exception that is no ClefError is a fault of ours: the item is tried again, a bounded number of times.
+    """
     items = {
         item.pk: item
         for item in Item.objects.select_for_update().filter(
@@ -54,17 +60,30 @@ def write_answers(
     held = {item_id: outcome for item_id, outcome in outcomes.items() if item_id in items}
     replies = {pk: each for pk, each in held.items() if isinstance(each, ModelReply)}
     refused = {pk: each for pk, each in held.items() if isinstance(each, ClefError) and each.scope == "item"}
+    unasked = {pk for pk, each in held.items() if isinstance(each, ClefError) and each.code == NO_TIME}
     waiting = {
-        pk: each for pk, each in held.items() if isinstance(each, ClefError) and each.scope == "endpoint"
+        pk: each
+        for pk, each in held.items()
+        if isinstance(each, ClefError) and each.scope == "endpoint" and pk not in unasked
     }
+    broken = {pk: each for pk, each in held.items() if not isinstance(each, ModelReply | ClefError)}
     routed = [*_decide(book, items, replies, now), *_refuse(book, items, refused)]
     write_routes(book=book, routed=routed, now=now)
+    put_back(claim=claim, item_ids=unasked, is_counted=False)
+    for item_id, error in broken.items():
+        put_back_broken(claim=claim, item_id=item_id, error=error, now=now)
     if waiting:
-        _wait(book.workflow.endpoint, waiting, now)
+        _wait(claim, book.workflow.endpoint, waiting, now)
     elif replies:
         Endpoint.objects.filter(pk=book.workflow.endpoint_id).exclude(failures_in_a_row=0).update(
             failures_in_a_row=0, paused_until=None, pause_reason=""
         )
+
+
+def put_back_broken(*, claim: Claim, item_id: int, error: Exception, now: datetime) -> None:
+    """Waits and counts, so that what always breaks comes to people. The exception's text may hold content: not kept."""
+    why = f"unexpected: {type(error).__name__}, see the worker's log"
+    put_back(claim=claim, item_ids=[item_id], why=why, next_try_at=now + BROKEN_PAUSE, is_counted=True)
 
 
 def _decide(
@@ -209,7 +228,7 @@ def _to_task(each: Routed, made: Route, now: datetime) -> ReviewTask:
     )
 
 
-def _wait(endpoint: Endpoint, waiting: Mapping[int, ClefError], now: datetime) -> None:
+def _wait(claim: Claim, endpoint: Endpoint, waiting: Mapping[int, ClefError], now: datetime) -> None:
     """Trouble of the endpoint is nobody's work: the items stay received, with the reason and the next try."""
     # "Not asked" only follows from another's failure: that one is the reason worth showing.
     worst = next(
@@ -217,14 +236,7 @@ def _wait(endpoint: Endpoint, waiting: Mapping[int, ClefError], now: datetime) -
     )
     pause = timedelta(seconds=_pause_s(worst, endpoint.failures_in_a_row))
     reason = repaired(f"{worst.reason}: {worst.message}")[0][:300]
-    Item.objects.filter(pk__in=list(waiting)).update(
-        status=Item.Status.RECEIVED,
-        claim_token=None,
-        claimed_until=None,
-        attempts=F("attempts") - 1,
-        next_try_at=now + pause,
-        wait_reason=reason,
-    )
+    put_back(claim=claim, item_ids=waiting, why=reason, next_try_at=now + pause, is_counted=False)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         failures_in_a_row=F("failures_in_a_row") + 1, paused_until=now + pause, pause_reason=reason
     )
