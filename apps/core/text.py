@@ -20,6 +20,15 @@ def repaired(text: str) -> tuple[str, int]:
     return _UNSTORABLE.subn("�", text)
 
 
+LONGEST_STEP = 100
+"""Characters of a key in a path: a path is written for every value below, and a key may be as long as a body."""
+
+
+def step(key: str) -> str:
+    """The key as it stands in a path."""
+    return key if len(key) <= LONGEST_STEP else f"{key[:LONGEST_STEP]}…"
+
+
 def unstorable_paths(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """(path, sentence) for every string or key inside a JSON value that cannot be stored."""
     if isinstance(value, str):
@@ -30,7 +39,7 @@ def unstorable_paths(value: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from unstorable_paths(key, f"{path} (a key)")
-            yield from unstorable_paths(inner, f"{path}.{key}")
+            yield from unstorable_paths(inner, f"{path}.{step(key)}")
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from unstorable_paths(inner, f"{path}[{index}]")

@@ -13,10 +13,15 @@ from typing import Any
 from django.utils import timezone
 
 from apps.core.errors import FieldProblem
-from apps.core.text import unstorable_paths
+from apps.core.text import step, unstorable_paths
 from apps.pipeline import limits
 
 State = str | dict[str, Any] | list[Any]
+
+
+def canonical(value: Any) -> str:
+    """The one way to write a JSON value, so that equal text means equal content."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +37,9 @@ class Incoming:
     @property
     def content_hash(self) -> str:
         """SHA-256 of what makes it this item: a resend with the same hash is the same item."""
-        canonical = json.dumps(
-            [self.state, self.metadata], sort_keys=True, ensure_ascii=False, separators=(",", ":")
-        )
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(
+            canonical([self.state, self.metadata]).encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
     @property
     def text(self) -> str:
@@ -84,7 +88,18 @@ def _check_state(state: object) -> Iterator[FieldProblem]:
         return
     problems = list(_check_json(state, "state", limits.MAX_STATE_BYTES))
     yield from problems
-    if not problems and not isinstance(state, str) and not any(True for _ in _lines(state, "")):
+    if problems or isinstance(state, str):
+        return
+    # A long key over many values would multiply.
+    most = max(limits.SHORT_TEXT_CHARACTERS, limits.TEXT_FACTOR * len(canonical(state)))
+    size = 0
+    for line in _lines(state, ""):
+        size += len(line)
+        if size > most:
+            why = f"is more than {most:,} characters to read, each value with its path: shorten the keys"
+            yield FieldProblem("state", why)
+            return
+    if not size:
         yield FieldProblem("state", "holds no text, number or true/false")
 
 
@@ -102,13 +117,14 @@ def _check_json(value: Any, path: str, limit: int) -> Iterator[FieldProblem]:
     if deep:
         yield FieldProblem(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
         return
-    bad = [FieldProblem(where, why) for where, why in unstorable_paths(value, path)]
-    bad += [FieldProblem(where, "is not a finite number") for where in _not_finite(value, path)]
-    yield from bad
-    if not bad:
-        size = len((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode())
-        if size > limit:
-            yield FieldProblem(path, f"has {size:,} bytes; the limit is {limit:,}")
+    # The size first: what follows takes time by the number of values.
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    size = len(written.encode("utf-8", "surrogatepass"))
+    if size > limit:
+        yield FieldProblem(path, f"has {size:,} bytes; the limit is {limit:,}")
+        return
+    yield from (FieldProblem(where, why) for where, why in unstorable_paths(value, path))
+    yield from (FieldProblem(where, "is not a finite number") for where in _not_finite(value, path))
 
 
 def _check_rest(incoming: Incoming) -> Iterator[FieldProblem]:
@@ -116,6 +132,11 @@ def _check_rest(incoming: Incoming) -> Iterator[FieldProblem]:
         yield FieldProblem("priority", f"must be within ±{limits.MAX_PRIORITY:,}")
     if incoming.received_at is not None and timezone.is_naive(incoming.received_at):
         yield FieldProblem("received_at", "needs a time zone (RFC 3339, such as 2026-11-30T09:00:00Z)")
+    elif (
+        incoming.received_at is not None
+        and not limits.FIRST_YEAR <= incoming.received_at.year <= limits.LAST_YEAR
+    ):
+        yield FieldProblem("received_at", f"must be in the years {limits.FIRST_YEAR} to {limits.LAST_YEAR}")
 
 
 def _too_deep(value: Any) -> bool:
@@ -138,7 +159,7 @@ def _not_finite(value: Any, path: str) -> Iterator[str]:
         yield path
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _not_finite(inner, f"{path}.{key}")
+            yield from _not_finite(inner, f"{path}.{step(key)}")
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _not_finite(inner, f"{path}[{index}]")

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from apps.core.errors import FieldProblem
 from apps.items.models import Item
-from apps.pipeline.incoming import Incoming, check_incoming
+from apps.pipeline.incoming import Incoming, canonical, check_incoming
 from apps.pipeline.wake import wake_deciders
 from apps.workflows.models import Workflow
 
@@ -106,7 +106,8 @@ def _compare(
             ("state", stored.state, each.state),
             ("metadata", stored.metadata, each.metadata),
         )
-        if ours != theirs
+        # As JSON: 1, 1.0 and true are three contents, and equal in Python.
+        if canonical(ours) != canonical(theirs)
     ]
     return stored.item_id, False, tuple(differing)
 

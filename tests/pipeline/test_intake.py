@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -12,6 +12,10 @@ from apps.pipeline.incoming import Incoming, check_incoming
 from apps.pipeline.intake import Intake, add_items
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_workflow
+
+# Each is a time that exists where it was written, and none that Python can read in UTC.
+FIRST_YEAR = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+LAST_YEAR = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=12)))
 
 
 def add(workflow: Workflow, *incoming: Incoming) -> Intake:
@@ -43,6 +47,15 @@ def test_changed_content_names_what_differs(workflow: Workflow) -> None:
     add(workflow, Incoming("a", "text", {"k": 1}))
     refused = add(workflow, Incoming("a", "text", {"k": 2})).refused[0]
     assert refused.is_conflict
+    assert [problem.path for problem in refused.problems] == ["metadata"]
+
+
+@pytest.mark.parametrize(("first", "again"), [({"vip": True}, {"vip": 1}), ({"n": 1}, {"n": 1.0})])
+def test_what_only_python_calls_equal_is_named_too(
+    workflow: Workflow, first: dict[str, Any], again: dict[str, Any]
+) -> None:
+    add(workflow, Incoming("a", "text", first))
+    refused = add(workflow, Incoming("a", "text", again)).refused[0]
     assert [problem.path for problem in refused.problems] == ["metadata"]
 
 
@@ -80,7 +93,13 @@ def test_other_workflows_ids_are_their_own(workflow: Workflow, other_workflow: W
         (Incoming("a", "é" * 600_000), "state", "1,200,000 bytes"),
         (Incoming("a", "x", {str(n): n for n in range(101)}), "metadata", "101 keys"),
         (Incoming("a", "x", {"k": "y" * 70_000}), "metadata", "the limit is 65,536"),
+        (Incoming("a", {"k" * 300: ["\x00"]}), f"state.{'k' * 100}…[0]", "NUL"),
+        (Incoming("a", {"k" * 300_000: [1] * 200_000}), "state", "shorten the keys"),
+        (Incoming("a", {"k" * 9_000: [1] * 2_000}), "state", "shorten the keys"),
+        (Incoming("a", {"k" * 600_000: ["\x00"] * 600_000}), "state", "the limit is 1,048,576"),
         (Incoming("a", "x", priority=10**9), "priority", "within"),
+        (Incoming("a", "x", received_at=FIRST_YEAR), "received_at", "1970 to 2199"),
+        (Incoming("a", "x", received_at=LAST_YEAR), "received_at", "1970 to 2199"),
         (Incoming("a", "x", received_at=datetime(2026, 1, 1)), "received_at", "time zone"),  # noqa: DTZ001 - the fault
     ],
 )
