@@ -10,11 +10,13 @@ from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from apps.api.docs import described
-from apps.api.door import workflow_of
+from apps.api.door import token_of, workflow_of
+from apps.api.errors import ApiError
 from apps.api.paging import refuse_unknown
 from apps.api.times import MOMENT
 from apps.insights.metrics import workflow_metrics
 from apps.insights.metrics_values import GROUPS, parse_window
+from apps.workflows.access import is_manager
 from apps.workflows.models import Scope
 
 router = Router(tags=["metrics"])
@@ -65,8 +67,11 @@ class MetricsOut(BaseModel):
     **described("Rates and counts", Scope.READ, {200: MetricsOut}, refusals=(404, 422)),
 )
 def metrics_show(request: HttpRequest, slug: str, query: Query[MetricsQuery]) -> Any:
-    """What the overview shows: every rate with numerator, denominator and interval."""
+    """What the overview shows, to whom it is shown: the token's person must manage the workflow."""
     workflow = workflow_of(request, slug, Scope.READ)
+    if not is_manager(user=token_of(request, Scope.READ).user, workflow=workflow):
+        # Figures of a few minutes would also tell a reviewer what the model said of an item asked blind.
+        raise ApiError(403, "managers_only", "Figures are for managers; this token's person only reviews.")
     refuse_unknown(request.GET, ("from", "to", "group"))
     window = parse_window(request.GET.dict(), workflow)
     figures = workflow_metrics(

@@ -145,11 +145,11 @@ def call(caller: Caller, method: str, path: str) -> Any:
 
 @pytest.mark.parametrize(("method", "path", "scope"), CALLS)
 def test_each_call_needs_its_scope(
-    workflow: Workflow, ivan_person: User, method: str, path: str, scope: str
+    workflow: Workflow, mara: User, method: str, path: str, scope: str
 ) -> None:
     others = {"ingest", "read", "export"} - {scope}
-    assert code(call(caller_of(workflow, ivan_person, *others), method, path)) == (403, "missing_scope")
-    assert call(caller_of(workflow, ivan_person, scope), method, path).status_code != 403
+    assert code(call(caller_of(workflow, mara, *others), method, path)) == (403, "missing_scope")
+    assert call(caller_of(workflow, mara, scope), method, path).status_code != 403
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), CALLS)
