@@ -98,7 +98,7 @@ def test_an_odd_search_finds_the_odd_item(item: int, visitors: Visitors) -> None
     visitors.line_may_fail = True  # leaving the field asks already, and the button's request takes its place
     page = visitors("rosa")
     page.goto("/w/odd/items/")
-    page.get_by_role("textbox", name="Text").fill(odd.SCRIPT)
+    page.get_by_label("Search").fill(odd.SCRIPT)
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("link", name="window.__pwned").first).to_be_visible()
     assert page.evaluate("window.__pwned") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -20,12 +21,24 @@ def line_fails(visitors: Visitors) -> None:
     visitors.line_may_fail = True
 
 
+def desk_behind(visitors: Visitors, bad_line: Callable[[Route], None]) -> Desk:
+    """Before the page is loaded: what a loaded page sends at once can slip by a route that is set just then."""
+    page = visitors("rosa")
+    page.route(SUBMIT, bad_line)
+    return Desk(page)
+
+
+def go_offline(desk: Desk) -> None:
+    desk.page.context.set_offline(True)
+    desk.page.wait_for_function("() => !navigator.onLine")
+
+
 def test_it_works(demo: Demo, visitors: Visitors) -> None:
     """Offline: it says so and keeps the answer. Back online: it is saved, without anybody doing anything."""
     (first_id, first), (_, second) = demo.post_held("leads", 2)
     desk = Desk(visitors("rosa"))
     desk.expect_item(first)
-    desk.page.context.set_offline(True)
+    go_offline(desk)
     desk.press("2")
     expect(desk.not_saved).to_contain_text("Not saved")
     desk.expect_item(first)
@@ -41,7 +54,7 @@ def test_a_key_while_it_waits_is_no_second_answer(demo: Demo, visitors: Visitors
     (first_id, first), (second_id, second) = demo.post_held("leads", 2)
     desk = Desk(visitors("rosa"))
     desk.expect_item(first)
-    desk.page.context.set_offline(True)
+    go_offline(desk)
     desk.press("2")
     expect(desk.not_saved).to_be_visible()
     for key in ("3", "Enter", "s", "n"):
@@ -56,14 +69,13 @@ def test_a_key_while_it_waits_is_no_second_answer(demo: Demo, visitors: Visitors
 def test_a_lost_reply_is_asked_for_again(demo: Demo, visitors: Visitors) -> None:
     """The server has the answer, and the browser cannot know: sent again, it counts once."""
     (first_id, first), (_, second) = demo.post_held("leads", 2)
-    desk = Desk(visitors("rosa"))
-    desk.expect_item(first)
 
     def lose_reply(route: Route) -> None:
         route.fetch()
         route.abort()
 
-    desk.page.route(SUBMIT, lose_reply)
+    desk = desk_behind(visitors, lose_reply)
+    desk.expect_item(first)
     desk.press("3")
     expect(desk.not_saved).to_be_visible()
     assert demo.reviews([first_id]) == [(first_id, "rosa")]
@@ -75,9 +87,8 @@ def test_a_lost_reply_is_asked_for_again(demo: Demo, visitors: Visitors) -> None
 
 def test_a_server_that_fails_is_asked_again_by_itself(demo: Demo, visitors: Visitors) -> None:
     (first_id, first), (_, second) = demo.post_held("leads", 2)
-    desk = Desk(visitors("rosa"))
+    desk = desk_behind(visitors, lambda route: route.fulfill(status=503, body="busy"))
     desk.expect_item(first)
-    desk.page.route(SUBMIT, lambda route: route.fulfill(status=503, body="busy"))
     desk.press("1")
     expect(desk.not_saved).to_contain_text("will be sent again")
     desk.page.unroute(SUBMIT)
@@ -88,11 +99,10 @@ def test_a_server_that_fails_is_asked_again_by_itself(demo: Demo, visitors: Visi
 
 def test_a_reload_while_it_waits_loses_nothing(demo: Demo, visitors: Visitors) -> None:
     (first_id, _), (_, second) = demo.post_held("leads", 2)
-    desk = Desk(visitors("rosa"))
+    desk = desk_behind(visitors, lambda route: route.abort())
     desk.press("c")
     desk.page.keyboard.type("Wants an offer.")
     desk.press("Shift+Tab")
-    desk.page.route(SUBMIT, lambda route: route.abort())
     desk.press("2")
     expect(desk.not_saved).to_be_visible()
     desk.page.unroute(SUBMIT)

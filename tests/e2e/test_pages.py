@@ -97,8 +97,9 @@ def desk_wrong(demo: Demo, visitors: Visitors) -> Page:
 def desk_not_saved(demo: Demo, visitors: Visitors) -> Page:
     demo.post_held("leads", 1)
     visitors.line_may_fail = True
-    rosa = Desk(visitors("rosa"))
-    rosa.page.route("**/submit/", lambda route: route.abort())
+    page = visitors("rosa")
+    page.route("**/review/submit/", lambda route: route.abort())
+    rosa = Desk(page)
     rosa.press("2")
     expect(rosa.not_saved).to_be_visible()
     return rosa.page
