@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 
 import structlog
 from django.conf import settings
@@ -21,7 +22,8 @@ class Attempts:
     hundred at the same moment are a hundred, and forgotten when one succeeds."""
 
     def __init__(self, request: HttpRequest, username: str) -> None:
-        who = f"{username.casefold()}\n{client_address(request)}"
+        # As the database compares names, or "olıvia" would be ten more guesses at Olivia.
+        who = f"{username.upper()}\n{_network(client_address(request))}"
         self._key = "sign-in:" + hashlib.sha256(who.encode()).hexdigest()
 
     def may_try(self) -> bool:
@@ -45,6 +47,17 @@ class Attempts:
             cache.delete(self._key)
         except RedisError as error:
             log.warning("sign_in_not_throttled", reason=str(error))
+
+
+def _network(address: str) -> str:
+    """An IPv6 host has a /64 of addresses to come from; anything else is itself."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if found.version == 6 and found.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(found), 64), strict=False))
+    return address
 
 
 def client_address(request: HttpRequest) -> str:

@@ -7,7 +7,9 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.accounts.throttle import MOST_FAILURES
-from tests.factories import PASSWORD
+from apps.workflows.models import Workflow
+from tests.conftest import SignIn
+from tests.factories import PASSWORD, make_user
 
 WRONG = "This name and password do not belong together."
 
@@ -108,6 +110,35 @@ def test_the_door_stays_open_from_other_addresses(client: Client, rosa: User) ->
 def test_writing_the_name_otherwise_does_not_open_it(client: Client, rosa: User) -> None:
     fail_often(client)
     assert sign_in(client, "ROSA").status_code == 429
+
+
+def test_letters_that_only_the_database_calls_equal_do_not_open_it(
+    client: Client, workflow: Workflow
+) -> None:
+    make_user("olivia")
+    for _ in range(MOST_FAILURES):
+        sign_in(client, "olıvıa", "guess")
+    assert sign_in(client, "olivia").status_code == 429
+
+
+@pytest.mark.parametrize(("address", "status"), [("2001:db8::2", 429), ("2001:db8:0:1::1", 302)])
+def test_an_address_of_the_same_network_does_not_open_it(rosa: User, address: str, status: int) -> None:
+    fail_often(Client(REMOTE_ADDR="2001:db8::1"))
+    assert sign_in(Client(REMOTE_ADDR=address)).status_code == status
+
+
+def test_a_deactivated_persons_session_ends_at_once(signed_in: SignIn, rosa: User) -> None:
+    client = signed_in(rosa)
+    assert client.get("/w/leads/review/").status_code == 200
+    User.objects.filter(pk=rosa.pk).update(is_active=False)
+    assert client.get("/w/leads/review/").headers["Location"].startswith("/sign-in/")
+
+
+def test_another_password_ends_the_sessions_before_it(signed_in: SignIn, rosa: User) -> None:
+    client = signed_in(rosa)
+    rosa.set_password("another correct horse")
+    rosa.save()
+    assert client.get("/w/leads/review/").headers["Location"].startswith("/sign-in/")
 
 
 def test_a_forged_forwarding_header_does_not_open_it(client: Client, rosa: User) -> None:
