@@ -1,7 +1,8 @@
 """What people answered against what the model had said.
 
-Only the question that picks the action counts here. Out of every figure: answers taken back, "cannot tell", and
-answers where the model had given none. Blind and visible answers are never pooled, nor are audits of
+Only the question that picks the action counts here. Out of every figure: answers taken back, those to a route
+that another one replaced (their label is taken back too), "cannot tell", and answers where the model had given
+none. Blind and visible answers are never pooled, nor are audits of
 automatic items with reviews: each of the three has its own numerator and denominator.
 """
 
@@ -63,6 +64,7 @@ def _answers(workflow: Workflow, window: Window) -> QuerySet[Answer]:
     return Answer.objects.filter(
         window.holds("review__created_at"),
         review__task__workflow=workflow,
+        review__task__route__superseded_at=None,
         review__taken_back_at=None,
         question__is_routing=True,
     )

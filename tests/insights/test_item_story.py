@@ -169,6 +169,9 @@ def test_a_waiting_item_says_why(workflow: Workflow, rosa: User, signed_in: Sign
     add_items(workflow=workflow, incoming=incoming, source="test", now=NOW)
     item = Item.objects.get()
     assert "Waits for a worker." in page_of(item, rosa, signed_in)
+    Endpoint.objects.update(failures_in_a_row=1, pause_reason="busy: come back later")
+    assert "busy: come back later" in page_of(item, rosa, signed_in)
+    Endpoint.objects.update(failures_in_a_row=0)
     Item.objects.update(wait_reason="busy: try later", next_try_at=NOW)
     page = page_of(item, rosa, signed_in)
     assert "<bdi>busy: try later</bdi> · next try" in page

@@ -193,6 +193,14 @@ def test_a_superseded_route_is_not_counted(workflow: Workflow) -> None:
     assert values(workflow, "routed", "automatic_share") == [0, None]
 
 
+def test_an_audit_of_a_route_that_was_replaced_counts_nowhere(workflow: Workflow, rosa: User) -> None:
+    make_label(workflow, rosa, "lead", kind="audit")
+    assert of(workflow, "audit_error") == (1, 1)
+    Route.objects.update(superseded_at=NOW)
+    assert of(workflow, "audit_error") == (0, 0)
+    assert values(workflow, "audits_answered") == [0]
+
+
 def test_action_runs_by_where_they_stand(workflow: Workflow) -> None:
     action, route = Action.objects.get(workflow=workflow, label="spam"), make_automatic(workflow)
     for number, status in enumerate(["verified", "failed", "failed", "cancelled"]):
