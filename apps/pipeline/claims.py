@@ -28,7 +28,7 @@ _CLAIM = """
         SELECT id FROM items_item
         WHERE workflow_id = %(workflow)s AND status = 'received'
           AND (next_try_at IS NULL OR next_try_at <= clock_timestamp())
-        ORDER BY priority DESC, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+        ORDER BY {order} LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     )
     RETURNING id
 """
@@ -40,6 +40,11 @@ def claim_s(endpoint: Endpoint) -> float:
     return ASK_S + 2 * endpoint.timeout_s + WRITE_S
 
 
+_MOST_URGENT = "priority DESC, id"
+# The item at which an endpoint failed must not be its only probe ever after: untried ones first, then by turns.
+_LEAST_TRIED = "next_try_at NULLS FIRST, priority DESC, id"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     token: uuid.UUID
@@ -47,11 +52,16 @@ class Claim:
 
 
 def claim_items(*, workflow: Workflow, limit: int = BATCH) -> Claim:
-    """The most urgent items that wait, now this caller's for `claim_s` seconds; perhaps none."""
-    token = uuid.uuid4()
+    """The most urgent items that wait, now this caller's for `claim_s` seconds; perhaps none.
+
+    An endpoint that was in trouble gets a single item, to see whether it is over.
+    """
+    token, is_probe = uuid.uuid4(), workflow.endpoint.failures_in_a_row > 0
+    claim = _CLAIM.format(order=_LEAST_TRIED if is_probe else _MOST_URGENT)
+    limit = 1 if is_probe else limit
     with connection.cursor() as cursor:
         seconds = claim_s(workflow.endpoint)
-        cursor.execute(_CLAIM, {"token": token, "seconds": seconds, "workflow": workflow.pk, "limit": limit})
+        cursor.execute(claim, {"token": token, "seconds": seconds, "workflow": workflow.pk, "limit": limit})
         return Claim(token, tuple(row[0] for row in cursor.fetchall()))
 
 

@@ -18,7 +18,7 @@ from apps.clef.client import ClefClient
 from apps.clef.errors import ClefError, EndpointMisconfigured, EndpointUnreachable, InvalidReply
 from apps.clef.types import ModelReply, ModelRequest
 from apps.items.models import ItemContent
-from apps.pipeline.claims import ASK_S, BATCH, Claim, claim_items, put_back, workflows_with_work
+from apps.pipeline.claims import ASK_S, Claim, claim_items, put_back, workflows_with_work
 from apps.pipeline.endpoints import client_of
 from apps.pipeline.rulebook import Rulebook, rulebook_for
 from apps.pipeline.writing import BROKEN_PAUSE, NO_TIME, put_back_broken, write_answers
@@ -43,8 +43,7 @@ def decide_waiting_items(*, now: Clock) -> bool:
 def decide_batch(*, workflow: Workflow, now: Clock) -> int:
     """How many items of this workflow were asked about; 0 when others were faster, or when its rules or questions
     cannot be read: then the items wait and say so, and other workflows go on."""
-    # An endpoint that was in trouble gets a single probe before it gets a full batch again.
-    claim = claim_items(workflow=workflow, limit=1 if workflow.endpoint.failures_in_a_row else BATCH)
+    claim = claim_items(workflow=workflow)
     if not claim.item_ids:
         return 0
     try:

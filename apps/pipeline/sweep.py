@@ -22,6 +22,7 @@ from apps.workflows.models import QuestionSet, Workflow
 
 log = structlog.get_logger()
 MOST_ATTEMPTS = 5
+WORKER_DIED = "A worker died while it had this item."
 BATCH = 500
 
 
@@ -54,7 +55,7 @@ def free_dead_claims() -> int:
         status=Item.Status.RECEIVED,
         claim_token=None,
         claimed_until=None,
-        wait_reason="A worker died while it had this item.",
+        wait_reason=WORKER_DIED,
     )
 
 
@@ -94,6 +95,8 @@ def _give(workflow: Workflow, now: datetime) -> int:
 
 
 def _why(book: Rulebook, item: Item) -> Route:
-    code = "worker_lost" if item.attempts >= MOST_ATTEMPTS else "not_in_time"
+    code = "not_in_time"
+    if item.attempts >= MOST_ATTEMPTS:
+        code = "worker_lost" if item.wait_reason in ("", WORKER_DIED) else "gave_up"
     reason = item.wait_reason or book.workflow.endpoint.pause_reason or "no answer"
     return to_people(book, code, reason)

@@ -72,12 +72,31 @@ def write_answers(
     put_back(claim=claim, item_ids=unasked, is_counted=False)
     for item_id, error in broken.items():
         put_back_broken(claim=claim, item_id=item_id, error=error, now=now)
+    if replies and _is_of_the_items(waiting):
+        for item_id, failure in waiting.items():
+            why, next_try_at = _told(failure), now + BROKEN_PAUSE
+            put_back(claim=claim, item_ids=[item_id], why=why, next_try_at=next_try_at, is_counted=True)
+        waiting = {}
     if waiting:
         _wait(claim, book.workflow.endpoint, waiting, now)
     elif replies:
         Endpoint.objects.filter(pk=book.workflow.endpoint_id).exclude(failures_in_a_row=0).update(
             failures_in_a_row=0, paused_until=None, pause_reason=""
         )
+
+
+def _is_of_the_items(waiting: Mapping[int, ClefError]) -> bool:
+    """Whether an endpoint that answered others in the same batch broke or fell silent at these alone.
+
+    Otherwise one item that a model cannot bear would pause it for all, again and again.
+    """
+    return all(
+        each.reason in ("server", "unreachable") and each.code != "not_asked" for each in waiting.values()
+    )
+
+
+def _told(error: ClefError) -> str:
+    return f"{error.reason}: {error.message}"
 
 
 def put_back_broken(*, claim: Claim, item_id: int, error: Exception, now: datetime) -> None:
@@ -235,7 +254,7 @@ def _wait(claim: Claim, endpoint: Endpoint, waiting: Mapping[int, ClefError], no
         (error for error in waiting.values() if error.code != "not_asked"), next(iter(waiting.values()))
     )
     pause = timedelta(seconds=_pause_s(worst, endpoint.failures_in_a_row))
-    reason = repaired(f"{worst.reason}: {worst.message}")[0][:300]
+    reason = repaired(_told(worst))[0][:300]
     put_back(claim=claim, item_ids=waiting, why=reason, next_try_at=now + pause, is_counted=False)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         failures_in_a_row=F("failures_in_a_row") + 1, paused_until=now + pause, pause_reason=reason

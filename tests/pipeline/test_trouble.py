@@ -13,8 +13,15 @@ from django.utils import timezone
 
 from apps.clef.circuit import CircuitBreaker
 from apps.clef.client import ClefClient
+from apps.clef.errors import (
+    EndpointBusy,
+    EndpointError,
+    EndpointFailed,
+    EndpointUnreachable,
+    QuotaExhausted,
+)
 from apps.clef.local.server import StandIn
-from apps.clef.types import EndpointSettings, ModelRequest, NoulQuestion
+from apps.clef.types import Answer, EndpointSettings, ModelReply, ModelRequest, NoulQuestion
 from apps.items.models import Item, Route
 from apps.pipeline.claims import ASK_S, claim_items, claim_s
 from apps.pipeline.endpoints import to_settings
@@ -64,6 +71,57 @@ def test_an_item_that_always_breaks_comes_to_people(workflow: Workflow) -> None:
     item = make_item(workflow, wait_reason="unexpected: KeyError", attempts=5)
     sweep_rows(now=NOW)
     assert "unexpected: KeyError" in Route.objects.get(item=item).reasons[0]["numbers"]["message"]
+
+
+def reply(workflow: Workflow) -> ModelReply:
+    questions = workflow.question_sets.get().questions.all()
+    answers = {
+        each.key: Answer(
+            each.key,
+            "choice" if each.is_routing else "noul",
+            tuple((option, 1 / len(each.options)) for option in each.option_ids),
+        )
+        for each in questions
+    }
+    return ModelReply("clef", answers, None, 200, 0.1, 1, 0, "{}")
+
+
+def test_an_item_that_a_model_cannot_bear_pauses_nobody_else(workflow: Workflow) -> None:
+    poison, good = add(workflow, "a"), add(workflow, "b")
+    claim = claim_items(workflow=workflow)
+    outcomes: dict[int, ModelReply | Exception] = {
+        poison.pk: EndpointFailed("status 500"),
+        good.pk: reply(workflow),
+    }
+    write_answers(book=rulebook_for(workflow), claim=claim, outcomes=outcomes, now=NOW)
+    poison.refresh_from_db()
+    assert (poison.status, poison.attempts, poison.wait_reason) == ("received", 1, "server: status 500")
+    assert Endpoint.objects.get().failures_in_a_row == 0
+    Item.objects.filter(pk=poison.pk).update(attempts=5)
+    sweep_rows(now=NOW)
+    assert Route.objects.get(item=poison).reasons[0]["numbers"]["code"] == "gave_up"
+
+
+@pytest.mark.parametrize(
+    "error", [EndpointBusy("slow down"), QuotaExhausted("used up"), EndpointUnreachable("", code="not_asked")]
+)
+def test_what_an_endpoint_says_of_itself_counts_against_no_item(
+    workflow: Workflow, error: EndpointError
+) -> None:
+    waits, good = add(workflow, "a"), add(workflow, "b")
+    claim = claim_items(workflow=workflow)
+    outcomes: dict[int, ModelReply | Exception] = {waits.pk: error, good.pk: reply(workflow)}
+    write_answers(book=rulebook_for(workflow), claim=claim, outcomes=outcomes, now=NOW)
+    waits.refresh_from_db()
+    assert (waits.attempts, Endpoint.objects.get().failures_in_a_row) == (0, 1)
+
+
+def test_probes_take_turns(workflow: Workflow) -> None:
+    failed, fresh = add(workflow, "a"), add(workflow, "b")
+    Item.objects.filter(pk=failed.pk).update(next_try_at=NOW - timedelta(days=365))
+    workflow.endpoint.failures_in_a_row = 1
+    assert claim_items(workflow=workflow).item_ids == (fresh.pk,)
+    assert claim_items(workflow=workflow).item_ids == (failed.pk,)
 
 
 def test_rules_that_cannot_be_read_stop_no_other_workflow(
