@@ -13,9 +13,10 @@ _UNFOLD = "for (const fold of document.querySelectorAll('main details')) fold.op
 _TOO_WIDE = """() => {
   const room = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= room) return [];
+  const isInBox = (each) => each && (getComputedStyle(each).overflowX !== "visible" || isInBox(each.parentElement));
   return [...document.querySelectorAll("body *")]
-    .filter((each) => each.getBoundingClientRect().right > room + 1)
-    .map((each) => `${each.tagName}.${each.className}`).slice(0, 5);
+    .filter((each) => each.getBoundingClientRect().right > room + 1 && !isInBox(each.parentElement))
+    .map((each) => `${each.tagName}.${each.className} ${each.textContent.trim().slice(0, 40)}`);
 }"""
 
 

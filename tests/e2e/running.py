@@ -21,6 +21,7 @@ from apps.routing.draw import draws_for
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "LOG_LEVEL", "PYTEST_VERSION")
+MOST_POSTED = 1_000
 BLIND_SHARE = 0.10
 """As in the policies of the demo's workflows."""
 
@@ -46,9 +47,9 @@ class Demo:
         return httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=20, trust_env=False)
 
     def post(self, workflow: str, items: Sequence[dict[str, Any]]) -> list[int]:
-        """The ids of new items, in order; the later call's items are served first."""
-        priority = next(self._turn)
-        rows = [{"priority": priority} | item for item in items]
+        """The ids of new items; people get them in this order, those of a later call before them all."""
+        first = MOST_POSTED * next(self._turn)
+        rows = [{"priority": first - index} | item for index, item in enumerate(items)]
         with self.api(workflow) as api:
             answer = api.post(f"workflows/{workflow}/items", json={"items": rows})
         assert answer.status_code == 200, answer.text
@@ -71,7 +72,7 @@ class Demo:
         key = (self.var / "secret_key").read_bytes().strip()
         turn = next(self._turn)
         for number in itertools.count(1):
-            name = f"test-{turn:04}-{number:04}"  # a batch is taken in by the order of its names
+            name = f"test-{turn:04}-{number:04}"
             if (draws_for(key, workflow, name).blind < BLIND_SHARE) == blind:
                 yield name
 
