@@ -176,7 +176,12 @@ def make_task(
 ) -> ReviewTask:
     """An item the policy sent to people; `kind="audit"`: one it settled and drew for a check."""
     is_audit = kind == "audit"
-    settled: dict[str, Any] = {"status": "settled", "settled_by": "policy", "settled_at": NOW, "audit_open": True}
+    settled: dict[str, Any] = {
+        "status": "settled",
+        "settled_by": "policy",
+        "settled_at": NOW,
+        "audit_open": True,
+    }
     item = make_item(workflow, **(settled if is_audit else {"status": "in_review"}))
     route = make_route(
         item, label, p, **({"outcome": "automatic", "drawn": True, "pi": 0.1} if is_audit else {})

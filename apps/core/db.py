@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import DateTimeField, Func
+from django.db.models import DateTimeField, DurationField, Func
 
 
 class ClockTimestamp(Func):
@@ -10,3 +10,11 @@ class ClockTimestamp(Func):
 
     function = "clock_timestamp"
     output_field = DateTimeField()
+
+
+class Seconds(Func):
+    """A number of seconds in a column, as an interval to add to an instant."""
+
+    function = "make_interval"
+    template = "%(function)s(secs => %(expressions)s)"
+    output_field = DurationField()

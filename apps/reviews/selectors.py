@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.core.db import ClockTimestamp
+from apps.core.db import ClockTimestamp, Seconds
 from apps.items.models import Item
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
 from apps.routing.explain import explain, explain_blind
@@ -174,10 +174,15 @@ def start_of_day(workflow: Workflow, now: datetime) -> datetime:
 def hidden_from(user: User) -> Q:
     """Tasks whose model answer and colleagues' answers this person must not see yet, anywhere.
 
-    They may be asked for a blind answer of their own: the task is open and blind, and they have not answered.
+    They may be asked for a blind answer of their own: the task is blind, and open without an answer of theirs, or
+    closed so lately that the answer can be taken back: who had looked meanwhile would answer anew, but not blind.
     """
     answered = Review.objects.filter(task=OuterRef("pk"), user=user, taken_back_at=None)
-    return Q(status=ReviewTask.Status.OPEN, blind=True) & ~Q(Exists(answered))
+    is_open = Q(status=ReviewTask.Status.OPEN) & ~Q(Exists(answered))
+    can_reopen = Q(
+        status=ReviewTask.Status.DONE, closed_at__gt=ClockTimestamp() - Seconds("workflow__undo_s")
+    )
+    return Q(blind=True) & (is_open | can_reopen)
 
 
 def is_hidden_from(*, user: User, item: Item) -> bool:

@@ -186,7 +186,8 @@ def undo_last_review(*, user: User, workflow: Workflow, now: datetime) -> Lease:
         raise NothingToUndo("The item was routed anew meanwhile, so your answer no longer counts.")
     late = now > last.created_at + timedelta(seconds=workflow.undo_s)
     ran = task.kind != ReviewTask.Kind.AUDIT and task.item.action_runs.exclude(status="cancelled").exists()
-    if late and not ran:
+    # A blind answer is shown beside the model's once it could no longer be taken back, so then it no longer can.
+    if late and (task.blind or not ran):
         raise NothingToUndo("Your last answer is too old to take back here.")
     if ran and not cancel_pending_runs(item_id=task.item_id, now=now):
         raise NothingToUndo("The action of your last answer has already started, so it cannot be taken back.")

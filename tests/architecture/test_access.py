@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from apps.accounts.models import User
 from apps.items.models import Item
-from apps.workflows.models import ApiToken, Role, Workflow
-from apps.workflows.services import create_token
+from apps.workflows.models import Role, Workflow
 from tests.factories import join, make_task, make_user
 
 # The least that opens it: public < signed_in < reviewer < manager; operator apart; or a scope of an API token.

@@ -12,7 +12,9 @@ from apps.config.places import find_places
 def test_it_works(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("from a file\n")
-    env = Environment({"PORT": "8010", "SECRET_KEY_FILE": str(secret), "ALLOWED_HOSTS": "a.example, b.example"})
+    env = Environment(
+        {"PORT": "8010", "SECRET_KEY_FILE": str(secret), "ALLOWED_HOSTS": "a.example, b.example"}
+    )
     assert env.number("PORT", 1, 65_535) == 8010
     assert env.text("SECRET_KEY") == "from a file"
     assert env.words("ALLOWED_HOSTS") == ["a.example", "b.example"]
@@ -37,7 +39,12 @@ def test_an_older_name_is_read_too() -> None:
 def test_bad_values_name_the_variable(source: dict[str, str], said: str) -> None:
     env = Environment(source)
     with pytest.raises(ImproperlyConfigured, match=said):
-        (env.flag("DEBUG"), env.number("PORT", 1, 65_535), env.choice("LOG_LEVEL", ("INFO",)), env.text("SECRET_KEY"))
+        (
+            env.flag("DEBUG"),
+            env.number("PORT", 1, 65_535),
+            env.choice("LOG_LEVEL", ("INFO",)),
+            env.text("SECRET_KEY"),
+        )
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+from django.utils import timezone
+
 from apps.accounts.models import User
+from apps.reviews.errors import NothingToUndo
 from apps.reviews.leases import skip_task, take_next_task
 from apps.reviews.models import Lease
 from apps.reviews.selectors import DeskTask, desk_task, is_hidden_from, queue_standing, start_of_day
-from apps.reviews.services import SubmittedAnswer, submit_review
+from apps.reviews.services import SubmittedAnswer, submit_review, undo_last_review
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
 
@@ -45,6 +49,18 @@ def test_hidden_until_answered(workflow: Workflow, rosa: User, ravi: User) -> No
     submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=1, note="", now=NOW)
     assert not is_hidden_from(user=rosa, item=task.item)
     assert not is_hidden_from(user=ravi, item=make_task(workflow).item)
+
+
+def test_hidden_while_the_answer_can_be_taken_back(workflow: Workflow, rosa: User, ravi: User) -> None:
+    task = make_task(workflow, kind="audit")
+    lease, _ = desk(rosa, workflow)
+    given = {"intent": SubmittedAnswer("spam")}
+    now = timezone.now()
+    submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=1, note="", now=now)
+    assert is_hidden_from(user=rosa, item=task.item)
+    assert is_hidden_from(user=ravi, item=task.item)
+    with pytest.raises(NothingToUndo):
+        undo_last_review(user=rosa, workflow=workflow, now=now + timedelta(seconds=11))
 
 
 def test_standing_says_why_there_is_nothing(workflow: Workflow, rosa: User, ravi: User) -> None:
