@@ -60,7 +60,7 @@ class ReviewTask(models.Model):
         indexes: ClassVar[list[models.Index]] = [
             # The desk's question, answered from a partial index however many tasks are done.
             models.Index(
-                fields=["workflow", "-priority", "due_at", "id"],
+                fields=["workflow", "-priority", "due_at", "item"],
                 condition=Q(status="open"),
                 name="task_queue",
             ),

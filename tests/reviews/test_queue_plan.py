@@ -1,0 +1,48 @@
+"""The next item costs the same however many were answered before: the plan is asked, not the clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connection
+
+from apps.accounts.models import User
+from apps.reviews.leases import _NEXT, _NOT_SKIPPED
+from apps.reviews.models import ReviewTask
+from apps.workflows.models import Workflow
+from tests.factories import NOW, make_task
+
+DONE = 3_000
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for inner in plan.get("Plans", []) for node in nodes(inner))]
+
+
+def test_it_works(workflow: Workflow, rosa: User) -> None:
+    first = make_task(workflow)
+    common = {
+        "workflow": workflow,
+        "route": first.route,
+        "question_set": first.question_set,
+        "kind": "routine",
+        "asked": ["intent"],
+        "blind": False,
+        "due_at": NOW,
+        "created_at": NOW,
+    }
+    ReviewTask.objects.bulk_create(
+        ReviewTask(item=first.item, status="done", closed_at=NOW, **common) for _ in range(DONE)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        cursor.execute(
+            "EXPLAIN (FORMAT JSON) " + _NEXT.format(skipped=_NOT_SKIPPED),
+            {"workflow": workflow.pk, "user": rosa.pk},
+        )
+        ((explained,),) = cursor.fetchall()
+    found = nodes(explained[0]["Plan"])
+    assert [
+        node.get("Index Name") for node in found if node.get("Relation Name") == "reviews_reviewtask"
+    ] == ["task_queue"]
+    assert "Sort" not in {node["Node Type"] for node in found}
