@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,21 +35,19 @@ def check_up(*, now: datetime, transport: httpx.BaseTransport | None = None) -> 
     database = check_database()
     yield database
     yield check_broker()
-    for part, check in _of_database(now, transport).items():
-        if database.is_well:
-            yield from check()
-        else:
-            yield Finding(part, False, "not known, the database does not answer")
+    migrations = (
+        check_migrations() if database.is_well else _unknown("migrations", "the database does not answer")
+    )
+    yield migrations
+    if migrations.is_well:
+        yield from check_endpoints(now=now, transport=transport)
+    else:
+        yield _unknown("model endpoints", "before migrations")
+    yield check_workers(now=now)
 
 
-def _of_database(
-    now: datetime, transport: httpx.BaseTransport | None
-) -> dict[str, Callable[[], Iterator[Finding]]]:
-    return {
-        "migrations": check_migrations,
-        "model endpoints": lambda: check_endpoints(now=now, transport=transport),
-        "workers": lambda: check_workers(now=now),
-    }
+def _unknown(part: str, why: str) -> Finding:
+    return Finding(part, False, f"not known, {why}")
 
 
 def check_configuration() -> Finding:
@@ -101,14 +99,13 @@ def check_broker() -> Finding:
     return Finding("broker", True, where)
 
 
-def check_migrations() -> Iterator[Finding]:
+def check_migrations() -> Finding:
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
         names = ", ".join(f"{migration.app_label} {migration.name}" for migration, _ in missing[:3])
-        yield Finding("migrations", False, f"{len(missing)} not applied ({names} …): run manage.py migrate")
-    else:
-        yield Finding("migrations", True, "all applied")
+        return Finding("migrations", False, f"{len(missing)} not applied ({names} …): run manage.py migrate")
+    return Finding("migrations", True, "all applied")
 
 
 def check_endpoints(*, now: datetime, transport: httpx.BaseTransport | None = None) -> Iterator[Finding]:
@@ -143,13 +140,12 @@ def _probe(endpoint: Endpoint, http: httpx.Client, now: datetime) -> tuple[bool,
     return True, f"{what} is reached"
 
 
-def check_workers(*, now: datetime) -> Iterator[Finding]:
+def check_workers(*, now: datetime) -> Finding:
     worker = last_worker(now)
     if worker.seen_at is None or not worker.is_alive:
         seen = "" if worker.seen_at is None else f"last seen {worker.seen_at:%Y-%m-%d %H:%M:%S} UTC; "
-        yield Finding("workers", False, f"{seen}{worker.problem.rstrip('.')}")
-    else:
-        yield Finding("workers", True, f"seen {(now - worker.seen_at).total_seconds():.0f} s ago")
+        return Finding("workers", False, f"{seen}{worker.problem.rstrip('.')}")
+    return Finding("workers", True, f"seen {(now - worker.seen_at).total_seconds():.0f} s ago")
 
 
 def _first_line(error: Exception) -> str:

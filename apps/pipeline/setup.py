@@ -51,13 +51,19 @@ def read_workflow_file(path: Path) -> WorkflowFile:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise InvalidInput(FieldProblem(path.name, f"has more than {MAX_FILE_BYTES:,} bytes"))
-        return check_workflow_file(tomllib.loads(content.decode("utf-8")))
     except OSError as error:
         raise InvalidInput(FieldProblem(path.name, f"cannot be read: {error.strerror}")) from error
+    return read_workflow(content, path.name)
+
+
+def read_workflow(content: bytes, name: str) -> WorkflowFile:
+    """As `read_workflow_file`, of what was read already; `name` is what problems call it."""
+    if len(content) > MAX_FILE_BYTES:
+        raise InvalidInput(FieldProblem(name, f"has more than {MAX_FILE_BYTES:,} bytes"))
+    try:
+        return check_workflow_file(tomllib.loads(content.decode("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInput(FieldProblem(path.name, f"is no TOML file: {error}")) from error
+        raise InvalidInput(FieldProblem(name, f"is no TOML file: {error}")) from error
 
 
 def check_workflow_file(data: Mapping[str, Any]) -> WorkflowFile:

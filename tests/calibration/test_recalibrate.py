@@ -152,7 +152,7 @@ def test_the_command_prints_what_is_certified(workflow: Workflow) -> None:
     assert "150 of 150 reviews answered, 0 otherwise" in said
     assert "certified from 0.8 down to 0.5" in said
     assert "lead: suggest, threshold 0.9, target 0.05\n  not certified: Not enough checks yet" in said
-    assert "about 120 labels more" in said
+    assert "0 of about 120. About 120 labels more.\n" in said
 
 
 def test_the_command_does_not_pretend_to_store(workflow: Workflow) -> None:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from apps.accounts.models import User
+from apps.calibration.management.commands.setup import EXAMPLE, choose_password
 from apps.pipeline.endpoints import cloudflare_secret
 from apps.policies.models import Policy
 from apps.workflows.models import Endpoint, Membership, Role, Workflow
@@ -137,3 +142,55 @@ def test_problems_are_named_one_a_line(tmp_path: Path) -> None:
 
     with pytest.raises(CommandError, match=r"Nothing was set up\.\n  workflow\.slug: .*\n  workflow\.name:"):
         run("setup", str(path), *MODEL)
+
+
+def test_a_second_run_makes_nobody_a_member() -> None:
+    run("setup", *MODEL)
+    Membership.objects.all().delete()
+    assert "manager" not in run("setup")
+    assert not Membership.objects.exists()
+    run("setup", "--admin", "admin")
+    assert Membership.objects.get().role == Role.MANAGER
+
+
+def choose(*typed: str) -> tuple[str, str]:
+    """The password that was chosen, and what was told meanwhile."""
+    told: list[str] = []
+    answers = iter(typed)
+    chosen = choose_password(User(username="anna"), ask=lambda prompt: next(answers), tell=told.append)
+    return chosen, "".join(told)
+
+
+def test_the_rules_of_passwords_are_told_before_one_is_typed() -> None:
+    chosen, told = choose("a long enough one", "a long enough one")
+    assert chosen == "a long enough one"
+    assert "at least 10 characters" in told.splitlines()[1]
+
+
+def test_a_password_is_asked_for_again() -> None:
+    chosen, told = choose("short", "a long enough one", "anoher", "a long enough one", "a long enough one")
+    assert chosen == "a long enough one"
+    assert "too short" in told
+    assert "The two passwords differ." in told
+
+
+def test_three_bad_passwords_are_enough() -> None:
+    with pytest.raises(CommandError, match="no password was chosen"):
+        choose("short", "short", "short", "a long enough one")
+
+
+def test_a_file_from_standard_input_as_a_container_gets_it() -> None:
+    """Nothing is written here: whether it was read shows in what is wrong with it."""
+    content = EXAMPLE.read_text(encoding="utf-8").replace('slug = "leads"', 'slug = "Bad Slug"')
+    done = subprocess.run(
+        [sys.executable, "manage.py", "setup", "-", *MODEL],
+        cwd=settings.BASE_DIR,
+        env=os.environ
+        | {"DATABASE_URL": "postgresql://127.0.0.1:1/none", "REDIS_URL": settings.PLACES.redis_url},
+        input=content,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "workflow.slug: " in done.stderr) == (1, True)

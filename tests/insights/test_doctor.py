@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from datetime import timedelta
 
 import httpx
@@ -79,10 +82,18 @@ def test_the_database_is_told_with_version_and_locale_and_without_password() -> 
 
 
 def test_migrations_that_are_missing_are_named() -> None:
-    assert [finding.is_well for finding in check_migrations()] == [True]
+    assert check_migrations().is_well
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'reviews'")
-    assert "not applied (reviews 0001_initial" in next(check_migrations()).text
+    assert "not applied (reviews 0001_initial" in check_migrations().text
+
+
+def test_before_migrations_no_table_is_asked() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations; DROP TABLE workflows_endpoint CASCADE")
+    found = {finding.part: finding.text for finding in check_up(now=NOW)}
+    assert found["model endpoints"] == "not known, before migrations"
+    assert list(found)[-1] == "workers"
 
 
 def test_a_stand_in_says_how_it_is(workflow: Workflow) -> None:
@@ -120,5 +131,20 @@ def test_without_a_workflow_no_model_is_needed() -> None:
 @pytest.mark.parametrize(("age_s", "is_well"), [(4, True), (40, False)])
 def test_workers_are_known_by_their_last_sign_of_life(age_s: int, is_well: bool) -> None:
     cache.set(WORKER_SEEN, (NOW - timedelta(seconds=age_s)).isoformat())
-    assert [finding.is_well for finding in check_workers(now=NOW)] == [is_well]
+    assert check_workers(now=NOW).is_well is is_well
     cache.delete(WORKER_SEEN)
+
+
+def test_who_stops_reading_is_no_accident() -> None:
+    environment = {"DATABASE_URL": "postgresql://127.0.0.1:1/none", "REDIS_URL": "redis://127.0.0.1:1/0"}
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "doctor"],
+        cwd=project.BASE_DIR,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as doctor:
+        assert doctor.stdout is not None
+        doctor.stdout.close()
+        _, said = doctor.communicate(timeout=60)
+    assert (doctor.returncode, said) == (1, b"")

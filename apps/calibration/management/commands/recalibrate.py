@@ -13,11 +13,14 @@ from apps.workflows.models import Workflow
 
 
 class Command(BaseCommand):
-    help = "Shows which thresholds the checks of the last eight weeks certify, label by label."
+    help = (
+        "Prints which thresholds the checks of the last eight weeks certify, label by label. It stores and changes "
+        "nothing, and so far wants --dry-run to make that plain."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--workflow", required=True, metavar="SLUG")
-        parser.add_argument("--dry-run", action="store_true", help="print, store nothing")
+        parser.add_argument("--dry-run", action="store_true", help="print, store nothing; required")
 
     def handle(self, *args: Any, **options: Any) -> None:
         workflow = _workflow(options["workflow"])
@@ -62,5 +65,5 @@ def _lines(finding: LabelFinding) -> Iterator[str]:
         if not finding.is_certified:
             yield f"  the threshold in force, {rule.threshold:g}, is none of these"
         return
-    more = f", about {certificate.more:,} labels more" if certificate and certificate.more else ""
+    more = f" About {certificate.more:,} labels more." if certificate and certificate.more else ""
     yield f"  not certified: {finding.sentence}{more}"

@@ -5,12 +5,13 @@ import os
 import secrets
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
@@ -20,12 +21,19 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.core.errors import FermataError, FieldProblem, InvalidInput
 from apps.pipeline.endpoints import CLOUDFLARE_ACCOUNT, CLOUDFLARE_PRICES, cloudflare_secret, is_set
-from apps.pipeline.setup import WorkflowFile, install_workflow, read_workflow_file
+from apps.pipeline.setup import (
+    MAX_FILE_BYTES,
+    WorkflowFile,
+    install_workflow,
+    read_workflow,
+    read_workflow_file,
+)
 from apps.workflows.models import Endpoint, Workflow
 from apps.workflows.services import set_endpoint
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "demo" / "samples" / "leads.toml"
-# USD per million input tokens, as listed for Workers AI in October 2026; another price: --price.
+STANDARD_INPUT = Path("-")
+MOST_TRIES = 3
 
 
 class Command(BaseCommand):
@@ -36,8 +44,19 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", nargs="?", type=Path, default=EXAMPLE, metavar="FILE")
-        parser.add_argument("--admin", metavar="NAME", help="operator, and manager of the workflow")
+        parser.add_argument(
+            "file",
+            nargs="?",
+            type=Path,
+            default=EXAMPLE,
+            metavar="FILE",
+            help="TOML; - is standard input; default: the sample workflow leads",
+        )
+        parser.add_argument(
+            "--admin",
+            metavar="NAME",
+            help="operator, and manager of the workflow; default: who operates already",
+        )
         parser.add_argument(
             "--password-file", type=Path, help="its first line is the administrator's password"
         )
@@ -57,7 +76,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            file = read_workflow_file(options["file"])
+            file = _read(options["file"])
             call_command("migrate", interactive=False, verbosity=0)
             self.stdout.write("Database: every migration applied.")
             # All or nothing; what was made is told after it is there to stay.
@@ -73,10 +92,13 @@ class Command(BaseCommand):
 
 
 def _set_up(file: WorkflowFile, options: dict[str, Any]) -> list[str]:
-    workflow = Workflow.objects.filter(slug=file.definition.workflow.slug).first()
+    is_new = not Workflow.objects.filter(slug=file.definition.workflow.slug).exists()
+    # The model first: nobody chooses a password for a set-up that then cannot be done.
+    endpoint = _endpoint(options, is_new=is_new)
     admin, said = _administrator(options)
-    endpoint = _endpoint(options, is_new=workflow is None)
-    installed = install_workflow(file=file, endpoint=endpoint, owner=admin, now=timezone.now())
+    # An existing workflow has its people: somebody joins them only when named.
+    owner = admin if is_new or options["admin"] else None
+    installed = install_workflow(file=file, endpoint=endpoint, owner=owner, now=timezone.now())
     used = installed.workflow.endpoint
     variables = [name for name in (used.account_variable, used.secret_variable) if name]
     said += [*installed.messages, f"Model: {used.model}, asked at {used.name}."]
@@ -88,8 +110,14 @@ def _set_up(file: WorkflowFile, options: dict[str, Any]) -> list[str]:
     return said
 
 
+def _read(path: Path) -> WorkflowFile:
+    if path == STANDARD_INPUT:
+        return read_workflow(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
+    return read_workflow_file(path)
+
+
 def _administrator(options: dict[str, Any]) -> tuple[User, list[str]]:
-    may_ask = not options["no_input"] and sys.stdin.isatty()
+    may_ask = not options["no_input"] and options["file"] != STANDARD_INPUT and sys.stdin.isatty()
     name: str | None = options["admin"]
     if name is None:
         known = User.objects.filter(is_operator=True, is_active=True).order_by("pk").first()
@@ -99,8 +127,9 @@ def _administrator(options: dict[str, Any]) -> tuple[User, list[str]]:
     user = User.objects.filter(username__iexact=name).first()
     if user is not None:
         return user, _make_operator(user)
-    password, said = _password(options["password_file"], may_ask=may_ask)
     try:
+        User(username=name).clean_fields(exclude=["password"])
+        password, said = _password(options["password_file"], name, may_ask=may_ask)
         validate_password(password, User(username=name))
         user = User.objects.create_user(name, password, is_operator=True)
     except ValidationError as error:
@@ -118,7 +147,7 @@ def _make_operator(user: User) -> list[str]:
     return [f"Administrator: {user} exists and is an operator now; the password stays as it is."]
 
 
-def _password(path: Path | None, *, may_ask: bool) -> tuple[str, list[str]]:
+def _password(path: Path | None, name: str, *, may_ask: bool) -> tuple[str, list[str]]:
     if path is not None:
         try:
             return path.read_text(encoding="utf-8").partition("\n")[0].strip(), []
@@ -127,10 +156,23 @@ def _password(path: Path | None, *, may_ask: bool) -> tuple[str, list[str]]:
     if not may_ask:
         made = secrets.token_urlsafe(12)
         return made, [f"Password, shown this once: {made}"]
-    password = getpass.getpass("Password: ")
-    if password != getpass.getpass("Password again: "):
-        raise CommandError("The two passwords differ.")
-    return password, []
+    return choose_password(User(username=name), ask=getpass.getpass, tell=sys.stderr.write), []
+
+
+def choose_password(user: User, *, ask: Callable[[str], str], tell: Callable[[str], object]) -> str:
+    """One that was typed twice and keeps the rules. Raises CommandError after the third that does not."""
+    tell("".join(f"{rule}\n" for rule in password_validators_help_texts()))
+    for _ in range(MOST_TRIES):
+        password = ask("Password: ")
+        try:
+            validate_password(password, user)
+        except ValidationError as error:
+            tell(f"{' '.join(error.messages)}\n")
+            continue
+        if password == ask("Password again: "):
+            return password
+        tell("The two passwords differ.\n")
+    raise CommandError("Nothing was set up: no password was chosen.")
 
 
 def _endpoint(options: dict[str, Any], *, is_new: bool) -> Endpoint | None:

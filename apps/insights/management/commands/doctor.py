@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -17,8 +18,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         is_well = True
-        for finding in check_up(now=timezone.now()):
-            self.stdout.write(f"{'✓' if finding.is_well else '✗'} {finding.part}: {finding.text}")
-            is_well = is_well and finding.is_well
+        try:
+            for finding in check_up(now=timezone.now()):
+                self.stdout.write(f"{'✓' if finding.is_well else '✗'} {finding.part}: {finding.text}")
+                self.stdout.flush()
+                is_well = is_well and finding.is_well
+        except BrokenPipeError:
+            # Whoever read this has seen enough, as `head` has. Python would complain once more at its own end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         if not is_well:
             sys.exit(1)
