@@ -51,7 +51,9 @@ class VirtualEnvironment:
         self.lock = root / LOCKS[which]
 
     def is_complete(self) -> bool:
-        return self._stamped().get(self.which) == digest(self.lock) and not self.missing()
+        is_installed = self._stamped().get(self.which) == digest(self.lock) and not self.missing()
+        # The system's Python may have gone since, and what is in .venv only points to it.
+        return is_installed and self._python_runs()
 
     def missing(self) -> list[str]:
         """Packages of the lock that this environment has not, or not whole; those for other systems not counted."""

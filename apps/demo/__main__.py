@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from apps.core.embedded import EmbeddedServers, EmbeddedUnavailable
-from apps.demo.ground import CannotStart, check_port, erase, leave_usable, only_demo
+from apps.demo.ground import CannotStart, check_port, erase, leave_usable, only_demo, read_port
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -93,17 +93,16 @@ def say(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make demo", description="Everything, running, with sample data.")
-    parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8000")
+    parser.add_argument("--port", default=os.environ.get("PORT") or "8000", help="also PORT=…")
     parser.add_argument("--fresh", action="store_true", help="delete the demo's data first")
     options = parser.parse_args()
-    if not 1 <= options.port <= 65_535:
-        parser.error(f"--port must be from 1 to 65535, not {options.port}")
     for each in SIGNALS:
         signal.signal(each, stop_when_asked)
     var = Path(os.environ.get("FERMATA_VAR") or ROOT / "var").absolute()
     try:
+        port = read_port(options.port)
         with only_demo(var):
-            run(var, options.port, fresh=options.fresh)
+            run(var, port, fresh=options.fresh)
     except Asked:
         say("Everything is stopped. The data stays for the next `make demo`.")
     except (CannotStart, CommandError, EmbeddedUnavailable, ImproperlyConfigured) as error:

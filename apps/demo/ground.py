@@ -50,6 +50,16 @@ def only_demo(var: Path) -> Iterator[None]:
         yield
 
 
+def read_port(text: str) -> int:
+    """Raise CannotStart for what is no port."""
+    port = int(text) if text.isascii() and text.isdecimal() and len(text) <= 5 else 0
+    if not 1 <= port <= 65_535:
+        raise CannotStart(
+            f"PORT must be a whole number from 1 to 65535, not {text!r}: `make demo PORT=8010`."
+        )
+    return port
+
+
 def check_port(port: int) -> None:
     """Raise CannotStart unless the web server could listen there."""
     with socket.socket() as probe:

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils import timezone
 
 from apps.items.models import Item, Route
+from apps.workflows.models import Endpoint
 
 MOST_LINES = 6
 
 
 @dataclass(slots=True)
 class Watch:
-    """Remembers how far it has told."""
+    """Remembers how far it has told; `pauses`: of which endpoints until when."""
 
     last_route: int
+    pauses: dict[int, datetime] = field(default_factory=dict)
 
     def news(self) -> list[str]:
-        """The decisions since the last call; many at once in one line."""
+        """What became of items and of the models they wait for, since the last call."""
+        return [*self._endpoints(), *self._decisions()]
+
+    def _endpoints(self) -> list[str]:
+        said = []
+        for endpoint in Endpoint.objects.exclude(workflows=None).distinct().order_by("name"):
+            until, told = endpoint.paused_until, self.pauses.get(endpoint.pk)
+            if until is not None and until != told:
+                self.pauses[endpoint.pk] = until
+                clock = timezone.localtime(until)
+                said.append(f"{endpoint.pause_reason}: {endpoint.name} is asked again at {clock:%H:%M:%S}")
+            elif until is None and told is not None:
+                del self.pauses[endpoint.pk]
+                said.append(f"{endpoint.name} answers again")
+        return said
+
+    def _decisions(self) -> list[str]:
+        """Many at once in one line."""
         routes = list(
             Route.objects.filter(pk__gt=self.last_route)
             .select_related("item", "workflow")

@@ -14,7 +14,7 @@ from django.db.models import F
 
 from apps.actions.models import ActionRun
 from apps.actions.services import build_run
-from apps.clef.errors import ClefError
+from apps.clef.errors import ClefError, Reason
 from apps.clef.types import ModelReply
 from apps.core.text import repaired
 from apps.items.models import Decision, DecisionPayload, Item, ItemContent, Route
@@ -32,6 +32,13 @@ FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
 QUOTA_PAUSE_S = 900.0
 BROKEN_PAUSE = timedelta(seconds=60)
+TROUBLE: dict[Reason, str] = {
+    "busy": "The model is busy",
+    "quota": "The model’s allowance is used up",
+    "config": "The model’s address, account or key is not right",
+    "server": "The model failed",
+    "unreachable": "The model cannot be reached",
+}
 NO_TIME = "no_time"
 """The code of what was not asked because the batch's time was over, with an endpoint that is well."""
 
@@ -96,12 +103,13 @@ def _is_of_the_items(waiting: Mapping[int, ClefError]) -> bool:
 
 
 def _told(error: ClefError) -> str:
-    return f"{error.reason}: {error.message}"
+    """For people, on pages; at most 300 characters, as long as its columns."""
+    return f"{TROUBLE.get(error.reason, 'The model did not answer')} ({repaired(error.message)[0][:220]})"
 
 
 def put_back_broken(*, claim: Claim, item_id: int, error: Exception, now: datetime) -> None:
     """Waits and counts, so that what always breaks comes to people. The exception's text may hold content: not kept."""
-    why = f"unexpected: {type(error).__name__}, see the worker's log"
+    why = f"A fault of Fermata’s own ({type(error).__name__}, see the worker’s log)"
     put_back(claim=claim, item_ids=[item_id], why=why, next_try_at=now + BROKEN_PAUSE, is_counted=True)
 
 
@@ -254,7 +262,7 @@ def _wait(claim: Claim, endpoint: Endpoint, waiting: Mapping[int, ClefError], no
         (error for error in waiting.values() if error.code != "not_asked"), next(iter(waiting.values()))
     )
     pause = timedelta(seconds=_pause_s(worst, endpoint.failures_in_a_row))
-    reason = repaired(_told(worst))[0][:300]
+    reason = _told(worst)
     put_back(claim=claim, item_ids=waiting, why=reason, next_try_at=now + pause, is_counted=False)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         failures_in_a_row=F("failures_in_a_row") + 1, paused_until=now + pause, pause_reason=reason

@@ -24,6 +24,8 @@ def made(root: Path, *, record: bool = True) -> VirtualEnvironment:
     package.mkdir(parents=True)
     if record:
         (package / "RECORD").touch()
+    environment.python.parent.mkdir()
+    environment.python.symlink_to(sys.executable)
     environment.stamp.write_text(json.dumps({"run": bootstrap.digest(environment.lock)}))
     return environment
 
@@ -37,6 +39,13 @@ def test_it_works(tmp_path: Path) -> None:
 def test_a_half_written_package_is_missing(tmp_path: Path) -> None:
     environment = made(tmp_path, record=False)
     assert environment.missing() == ["some-thing-1-0"]
+    assert not environment.is_complete()
+
+
+def test_a_python_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    environment = made(tmp_path)
+    environment.python.unlink()
+    environment.python.symlink_to(tmp_path / "gone" / "python3.11")
     assert not environment.is_complete()
 
 

@@ -156,6 +156,13 @@ def test_an_older_folder_is_refused_with_the_way_out(
         servers.start()
 
 
+def test_an_older_layout_is_refused_while_the_servers_run(servers: EmbeddedServers) -> None:
+    servers.start()
+    (servers.var / "layout-version").write_text("0\n")
+    with pytest.raises(EmbeddedUnavailable, match=r"layout 0.*FRESH=1"):
+        servers.start()
+
+
 def test_erase_starts_over(servers: EmbeddedServers) -> None:
     scalar(servers.start(), "CREATE TABLE gone (n int); SELECT 1")
     (servers.var / "demo.json").touch()

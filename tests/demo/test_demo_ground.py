@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.demo.ground import CannotStart, check_port, erase, only_demo
+from apps.demo.ground import CannotStart, check_port, erase, only_demo, read_port
 
 
 def test_it_works(tmp_path: Path) -> None:
@@ -33,6 +33,13 @@ def test_a_port_in_use_is_told_with_the_way_out() -> None:
         with pytest.raises(CannotStart, match=rf"Port {port} is in use: `make demo PORT="):
             check_port(port)
     check_port(port)
+
+
+@pytest.mark.parametrize("text", ["abc", "0", "65536", "-1", "٨٠٠٠", "8000.5"])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    with pytest.raises(CannotStart, match="whole number from 1 to 65535"):
+        read_port(text)
+    assert read_port("8010") == 8010
 
 
 def test_erasing_leaves_what_is_not_the_demos(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_people_who_are_not_the_demos_are_noticed() -> None:
 
 def test_what_scripts_read_is_for_the_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "demo.json"
-    write_facts(path, url="http://127.0.0.1:8000/", tokens={"leads": "fmt_x"}, model="standin-ngram-1")
+    write_facts(path, url="http://127.0.0.1:8000", tokens={"leads": "fmt_x"}, model="standin-ngram-1")
     facts = json.loads(path.read_text())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert set(facts) == {"url", "users", "tokens", "model"}

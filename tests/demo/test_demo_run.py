@@ -83,9 +83,10 @@ def demo(tmp_path: Path) -> Iterator[Running]:
 def test_it_works(demo: Running, tmp_path: Path) -> None:
     assert wait_until(lambda: demo.decided() >= 10, 120), demo.said
     facts = json.loads((tmp_path / "var" / "demo.json").read_text())
-    assert facts["url"] == f"http://127.0.0.1:{demo.port}/"
+    assert facts["url"] == f"http://127.0.0.1:{demo.port}"
     assert facts["model"].startswith("standin-")
     assert set(facts["tokens"]) == {"leads", "messages-ar"}
+    assert all(f"{slug}, token {token}" in demo.said for slug, token in facts["tokens"].items())
     assert demo.status_of("/sign-in/") == 200
     embedded = json.loads((tmp_path / "var" / "embedded.json").read_text())
     assert demo.stop(signal.SIGTERM) == 0

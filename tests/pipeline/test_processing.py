@@ -93,7 +93,7 @@ def test_trouble_of_the_endpoint_is_nobodys_work(workflow: Workflow) -> None:
     item = Item.objects.first()
     assert item is not None
     assert (item.status, item.next_try_at is not None) == ("received", True)
-    assert "unreachable" in item.wait_reason
+    assert "cannot be reached" in item.wait_reason
     assert not ReviewTask.objects.exists()
     assert Endpoint.objects.get().failures_in_a_row == 1
 

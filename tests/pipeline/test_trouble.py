@@ -63,14 +63,14 @@ def test_it_works(workflow: Workflow, model: StandIn) -> None:
     poison.refresh_from_db()
     good.refresh_from_db()
     assert (poison.status, poison.attempts, good.status) == ("received", 1, "in_review")
-    assert "unexpected: IntegrityError" in poison.wait_reason
+    assert "(IntegrityError, see the worker’s log)" in poison.wait_reason
     assert poison.next_try_at is not None
 
 
 def test_an_item_that_always_breaks_comes_to_people(workflow: Workflow) -> None:
-    item = make_item(workflow, wait_reason="unexpected: KeyError", attempts=5)
+    item = make_item(workflow, wait_reason="A fault (KeyError)", attempts=5)
     sweep_rows(now=NOW)
-    assert "unexpected: KeyError" in Route.objects.get(item=item).reasons[0]["numbers"]["message"]
+    assert "A fault (KeyError)" in Route.objects.get(item=item).reasons[0]["numbers"]["message"]
 
 
 def reply(workflow: Workflow) -> ModelReply:
@@ -95,7 +95,11 @@ def test_an_item_that_a_model_cannot_bear_pauses_nobody_else(workflow: Workflow)
     }
     write_answers(book=rulebook_for(workflow), claim=claim, outcomes=outcomes, now=NOW)
     poison.refresh_from_db()
-    assert (poison.status, poison.attempts, poison.wait_reason) == ("received", 1, "server: status 500")
+    assert (poison.status, poison.attempts, poison.wait_reason) == (
+        "received",
+        1,
+        "The model failed (status 500)",
+    )
     assert Endpoint.objects.get().failures_in_a_row == 0
     Item.objects.filter(pk=poison.pk).update(attempts=5)
     sweep_rows(now=NOW)

@@ -85,7 +85,7 @@ class Demo:
     def __init__(self, command: Command, var: Path, port: int) -> None:
         self.say = command.say
         self.var = var
-        self.url = f"http://127.0.0.1:{port}/"
+        self.url = f"http://127.0.0.1:{port}"
         self.port = port
         self.children = Children()
         self.cloudflare = cloudflare_secret(os.environ)
@@ -113,9 +113,15 @@ class Demo:
     def _refuse_real_database(self) -> None:
         others = strangers()
         if others:
+            where, way_out = "The database that DATABASE_URL names", "unset DATABASE_URL and REDIS_URL"
+            if settings.PLACES.embedded:
+                where = f"The database in {self.var}"
+                way_out = (
+                    "set FERMATA_VAR to another folder, or delete all of this one by `make demo FRESH=1`"
+                )
             raise CommandError(
-                f"DATABASE_URL names a database with people of its own ({', '.join(others)} …). The demo adds people "
-                "whose password everybody knows, so it takes a database of its own: unset DATABASE_URL and REDIS_URL."
+                f"{where} has people who are not the demo's ({', '.join(others)} …). The demo adds people whose "
+                f"password everybody knows, so it takes a database of its own: {way_out}."
             )
 
     def _install(self) -> tuple[list[Workflow], dict[str, str]]:
@@ -198,13 +204,16 @@ class Demo:
             )
         else:
             model = f"Clef on Workers AI: sample items are sent there, at {settings.CLOUDFLARE_API_BASE}"
+        tokens_by_workflow = "\n".join(
+            f"Workflow     {workflow.slug}, token {tokens[workflow.slug]}" for workflow in workflows
+        )
         reviewers = " and ".join(name for name, role in PEOPLE.items() if role == "reviewer")
         self.say(
             f"\nFermata runs: {self.url}\n"
             f"Sign in as   {reviewers} (review), mara (manages), olga (operates); password {PASSWORD}\n"
-            f"Workflows    {', '.join(workflow.slug for workflow in workflows)}\n"
             f"Model        {model}\n"
-            f"Post an item curl {self.url}api/v1/workflows/{slug}/items -H 'Content-Type: application/json' \\\n"
+            f"{tokens_by_workflow}\n"
+            f"Post an item curl {self.url}/api/v1/workflows/{slug}/items -H 'Content-Type: application/json' \\\n"
             f"               -H 'Authorization: Bearer {tokens[slug]}' \\\n"
             '               -d \'{"external_id": "mine-1", "state": "Do you offer a demo for 40 technicians?"}\'\n'
             f"For scripts  {self.var / 'demo.json'}; logs in {self.var / 'log'}\n"
