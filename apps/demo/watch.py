@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -11,6 +11,8 @@ from apps.items.models import Item, Route
 from apps.workflows.models import Endpoint
 
 MOST_LINES = 6
+AT_ONCE = timedelta(seconds=3)
+"""Workers that notice the same trouble each set the pause, one a moment after the other: told once."""
 
 
 @dataclass(slots=True)
@@ -28,7 +30,7 @@ class Watch:
         said = []
         for endpoint in Endpoint.objects.exclude(workflows=None).distinct().order_by("name"):
             until, told = endpoint.paused_until, self.pauses.get(endpoint.pk)
-            if until is not None and until != told:
+            if until is not None and (told is None or until - told > AT_ONCE):
                 self.pauses[endpoint.pk] = until
                 clock = timezone.localtime(until)
                 said.append(f"{endpoint.pause_reason}: {endpoint.name} is asked again at {clock:%H:%M:%S}")

@@ -36,7 +36,9 @@ def check_up(*, now: datetime, transport: httpx.BaseTransport | None = None) -> 
     yield database
     yield check_broker()
     migrations = (
-        check_migrations() if database.is_well else _unknown("migrations", "the database does not answer")
+        check_migrations()
+        if database.is_well
+        else _unknown("migrations", "while the database does not answer")
     )
     yield migrations
     if migrations.is_well:
@@ -47,7 +49,7 @@ def check_up(*, now: datetime, transport: httpx.BaseTransport | None = None) -> 
 
 
 def _unknown(part: str, why: str) -> Finding:
-    return Finding(part, False, f"not known, {why}")
+    return Finding(part, False, f"not known {why}")
 
 
 def check_configuration() -> Finding:

@@ -38,6 +38,8 @@ def test_a_pause_is_told_once_with_reason_and_end(workflow: Workflow) -> None:
     pause(5)
     expected = "The model cannot be reached (refused): stand-in is asked again at 09:00:05"
     assert [watch.news(), watch.news()] == [[expected], []]
+    pause(6)
+    assert watch.news() == []
     pause(15)
     assert "09:00:15" in watch.news()[0]
 

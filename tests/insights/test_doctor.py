@@ -92,7 +92,7 @@ def test_before_migrations_no_table_is_asked() -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations; DROP TABLE workflows_endpoint CASCADE")
     found = {finding.part: finding.text for finding in check_up(now=NOW)}
-    assert found["model endpoints"] == "not known, before migrations"
+    assert found["model endpoints"] == "not known before migrations"
     assert list(found)[-1] == "workers"
 
 
