@@ -35,16 +35,16 @@ def check_up(*, now: datetime, transport: httpx.BaseTransport | None = None) -> 
     database = check_database()
     yield database
     yield check_broker()
-    migrations = (
-        check_migrations()
-        if database.is_well
-        else _unknown("migrations", "while the database does not answer")
-    )
-    yield migrations
-    if migrations.is_well:
-        yield from check_endpoints(now=now, transport=transport)
+    if not database.is_well:
+        for part in ("migrations", "model endpoints"):
+            yield _unknown(part, "while the database is not well")
     else:
-        yield _unknown("model endpoints", "before migrations")
+        migrations = check_migrations()
+        yield migrations
+        if migrations.is_well:
+            yield from check_endpoints(now=now, transport=transport)
+        else:
+            yield _unknown("model endpoints", "before migrations")
     yield check_workers(now=now)
 
 
