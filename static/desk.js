@@ -26,7 +26,7 @@ function goOn(from) {
   const next = later.find((each) => !isAnswered(each)) ?? all.find((each) => !isAnswered(each));
   if (!next) {
     const form = document.getElementById("answer");
-    form.requestSubmit(form.querySelector("[type=submit]:not([name], [hidden])"));
+    form.requestSubmit(form.querySelector(".desk-actions [type=submit]"));
     return;
   }
   makeCurrent(next);

@@ -156,7 +156,7 @@ def _routes(item: Item, names: dict[int, Names]) -> Iterator[Event]:
         told = RouteTold(
             route=route,
             label=option_name(known, route.label),
-            sentences=told_reasons(route, known),
+            sentences=told_reasons(route, known, currency=item.workflow.currency),
             gates=to_gates(route, known),
             replays=replays_of(route=route, item=item),
         )

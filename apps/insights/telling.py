@@ -69,10 +69,11 @@ def option_name(names: Mapping[str, str], label: str | None) -> str:
     return "" if label is None else names.get(label, label)
 
 
-def told_reasons(route: Route, names: Mapping[str, str]) -> tuple[str, ...]:
+def told_reasons(route: Route, names: Mapping[str, str], *, currency: str = "") -> tuple[str, ...]:
     """Why it went where it went: what let it through, and each reason why people are asked."""
     passed = route.outcome == Route.Outcome.AUTOMATIC and any(g["name"] == "threshold" for g in route.gates)
-    return (*([explain_accepted(route.gates, names)] if passed else []), *explain(route.reasons, names))
+    accepted = [explain_accepted(route.gates, names)] if passed else []
+    return (*accepted, *explain(route.reasons, names, currency=currency))
 
 
 _GATES = {
@@ -92,6 +93,7 @@ _NUMBERS = {
     "is_top": "is on top",
     "rate": "share that is drawn",
 }
+_KINDS = {"choice": "one of several", "noul": "yes or no", "score": "level"}
 _LABELS = {"label", "runner_up", "critical", "option"}
 
 
@@ -129,4 +131,8 @@ def _told(key: str, value: Any, names: Mapping[str, str]) -> str:
         return f"{value:.6g}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(_told(key, each, names) for each in value)
+    if key == "question":
+        return names.get(f"question:{value}", str(value))
+    if key == "kind":
+        return _KINDS.get(value, str(value))
     return names.get(value, value) if key in _LABELS and isinstance(value, str) else str(value)

@@ -83,8 +83,12 @@ def desk_task(lease: Lease) -> DeskTask:
         questions=tuple(
             _to_desk_question(question, task.asked, answers.get(question.key)) for question in questions
         ),
-        reasons=tuple(explain_blind() if task.blind else explain(task.route.reasons, names_of(questions))),
+        reasons=tuple(explain_blind() if task.blind else _reasons(task, questions)),
     )
+
+
+def _reasons(task: ReviewTask, questions: Sequence[Question]) -> list[str]:
+    return explain(task.route.reasons, names_of(questions), currency=task.workflow.currency)
 
 
 def names_of(questions: Sequence[Question]) -> dict[str, str]:
@@ -128,7 +132,10 @@ def _to_desk_question(
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the queue stands for one person. Counts stop at MOST_COUNTED; `is_capped` says that one did."""
+    """Where the queue stands for one person. Counts stop at MOST_COUNTED; `is_capped` says that one did.
+
+    `last_item` is the one this person answered last today; what they took back does not count.
+    """
 
     open: int
     held_by_others: int
@@ -137,6 +144,7 @@ class Standing:
     done_today: int
     median_seconds: float | None
     is_capped: bool
+    last_item: Item | None
 
 
 def queue_standing(*, user: User, workflow: Workflow, now: datetime) -> Standing:
@@ -155,6 +163,7 @@ def queue_standing(*, user: User, workflow: Workflow, now: datetime) -> Standing
     )
     seconds = sorted(value for value in mine.values_list("seconds", flat=True) if value is not None)
     left = open_tasks.order_by()[:MOST_COUNTED].count()
+    last = mine.select_related("task__item").order_by("-id").first()
     return Standing(
         open=left,
         held_by_others=len(ends),
@@ -163,6 +172,7 @@ def queue_standing(*, user: User, workflow: Workflow, now: datetime) -> Standing
         done_today=mine.count(),
         median_seconds=seconds[len(seconds) // 2] if seconds else None,
         is_capped=left >= MOST_COUNTED,
+        last_item=last.task.item if last else None,
     )
 
 

@@ -21,10 +21,15 @@ _MAX_DIGITS: Final = 30
 _TOO_LONG_TO_READ: Final = Decimal(10) ** 20
 
 
-def explain(reasons: Iterable[Reason | Mapping[str, Any]], names: Names) -> list[str]:
-    """One sentence a reason. Takes reasons as stored (their JSON) as well; ids without a name stand as they are."""
+def explain(reasons: Iterable[Reason | Mapping[str, Any]], names: Names, *, currency: str = "") -> list[str]:
+    """One sentence a reason. Takes reasons as stored (their JSON) as well; ids without a name stand as they are.
+
+    `currency` is that of the policy's costs, written behind each amount ("1.88 EUR").
+    """
+    unit = f" {currency}" if currency else ""
     return [
-        _sentence(each if isinstance(each, Reason) else Reason.from_json(each), names) for each in reasons
+        _sentence(each if isinstance(each, Reason) else Reason.from_json(each), names, unit)
+        for each in reasons
     ]
 
 
@@ -44,12 +49,14 @@ def explain_blind() -> list[str]:
     return [QUALITY_CHECK]
 
 
-def _sentence(reason: Reason, names: Names) -> str:
+def _sentence(reason: Reason, names: Names, unit: str) -> str:
     code, _, subject = reason.code.partition(":")
     if code == "override":
         return f"Held by the rule “{_isolated(str(reason.numbers['name']))}”: {_rule(reason.numbers, names)}."
     if code == "question_held":
         return _question_held(subject, reason.numbers, names)
+    if code == "high_cost":
+        return _high_cost(reason.numbers, names, unit)
     write = _SENTENCES.get(code)
     # A stored reason outlives the version that wrote it.
     return write(reason.numbers, names) if write else f"Held for the reason “{reason.code}”."
@@ -61,9 +68,9 @@ def _low_confidence(numbers: Mapping[str, Any], names: Names) -> str:
     return f"Held because the model gave {label} {given} and this workflow asks for at least {least}."
 
 
-def _high_cost(numbers: Mapping[str, Any], names: Names) -> str:
-    expected = _amount(numbers["expected_cost"], numbers["review_cost"])
-    label, review = _name(numbers["label"], names), _exact(numbers["review_cost"])
+def _high_cost(numbers: Mapping[str, Any], names: Names, unit: str) -> str:
+    expected = _amount(numbers["expected_cost"], numbers["review_cost"]) + unit
+    label, review = _name(numbers["label"], names), _exact(numbers["review_cost"]) + unit
     return (
         f"Held because acting on {label} is expected to cost {expected}, more than the {review} of a review."
     )
@@ -112,7 +119,6 @@ def _model_error(numbers: Mapping[str, Any], _: Names) -> str:
 
 _SENTENCES: Final[Mapping[str, Callable[[Mapping[str, Any], Names], str]]] = {
     "low_confidence": _low_confidence,
-    "high_cost": _high_cost,
     "not_automatic": _not_automatic,
     "out_of_scope": _out_of_scope,
     "close_call": _close_call,
@@ -132,7 +138,7 @@ def _question_held(question: str, numbers: Mapping[str, Any], names: Names) -> s
             _percent(numbers["p"], low, high),
             f"{_exact_percent(low)} and {_exact_percent(high)}",
         )
-        return f"Held because {asked} is open: the model gave yes {given}, which is between {between}."
+        return f"Held because {asked} is in doubt: the model gave yes {given}, which is between {between}."
     given, least = _percent(numbers["p"], numbers["at_least"]), _exact_percent(numbers["at_least"])
     return f"Held because no answer to {asked} has more than {given} and its rule asks for at least {least}."
 

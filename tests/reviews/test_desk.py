@@ -9,7 +9,7 @@ from apps.reviews.models import Lease
 from apps.workflows.models import Workflow
 from tests.conftest import SignIn
 from tests.factories import make_task
-from tests.reviews.desk_forms import DESK, HTMX, lease_on, open_desk
+from tests.reviews.desk_forms import DESK, HTMX, lease_on, open_desk, submit
 
 
 def test_it_works(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
@@ -117,3 +117,23 @@ def test_a_head_request_takes_nothing(signed_in: SignIn, rosa: User, workflow: W
 
 def test_signed_out_is_sent_to_the_door(client: Client, workflow: Workflow) -> None:
     assert client.get(DESK).headers["Location"] == f"/sign-in/?next={DESK}"
+
+
+def test_the_item_just_answered_is_linked(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
+    task = make_task(workflow)
+    client = signed_in(rosa)
+    assert "Last:" not in open_desk(client)
+    submit(client, lease_on(open_desk(client)), intent="o:spam")
+    page = open_desk(client)
+    assert f'Last: <a href="/w/leads/items/{task.item_id}/"><bdi>{task.item.external_id}</bdi></a>' in page
+
+
+def test_several_questions_say_what_their_button_does(
+    signed_in: SignIn, rosa: User, workflow: Workflow
+) -> None:
+    make_task(workflow, asked=("intent", "money"))
+    page = open_desk(signed_in(rosa))
+    assert "Accept the suggestions</span>" in page
+    assert "Save, the rest as suggested</span>" in page
+    for described in ("about-1", "about-2"):
+        assert page.count(f'aria-describedby="{described}"') == page.count(f'id="{described}"') == 1

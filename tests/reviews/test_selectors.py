@@ -88,3 +88,14 @@ def test_done_today_by_the_workflows_clock(workflow: Workflow, rosa: User) -> No
 def test_a_day_begins_where_the_workflow_is(workflow: Workflow) -> None:
     workflow.time_zone = "Asia/Amman"
     assert start_of_day(workflow, NOW) == datetime(2026, 11, 29, 21, tzinfo=UTC)
+
+
+def test_the_last_answered_item_is_known_until_it_is_taken_back(workflow: Workflow, rosa: User) -> None:
+    task = make_task(workflow)
+    lease, _ = desk(rosa, workflow)
+    now = timezone.now()
+    given = {"intent": SubmittedAnswer("spam")}
+    submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=1, note="", now=now)
+    assert queue_standing(user=rosa, workflow=workflow, now=now).last_item == task.item
+    undo_last_review(user=rosa, workflow=workflow, now=now)
+    assert queue_standing(user=rosa, workflow=workflow, now=now).last_item is None

@@ -82,7 +82,7 @@ def test_what_is_missing_is_named_and_the_rest_is_kept(
     answer = submit(client, lease_on(open_desk(client)), money="o:true", note="Ask Ann")
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "<bdi>intent</bdi>: needs an answer" in page
+    assert "<bdi>Intent</bdi>: needs an answer" in page
     assert 'value="o:true" checked' in page
     assert "Ask Ann" in page
 

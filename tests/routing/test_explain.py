@@ -135,7 +135,7 @@ def test_overrides(override: Any, expected: str) -> None:
     [
         (
             NoulHold("money", 0.2, 0.8),
-            "Held because “Money?” is open: the model gave yes 35 %, which is between 20 % and 80 %.",
+            "Held because “Money?” is in doubt: the model gave yes 35 %, which is between 20 % and 80 %.",
         ),
         (
             ScoreHold("severity", 0.7),
@@ -215,3 +215,9 @@ def test_gates_come_back_from_json() -> None:
     routed = route_of(under=rules(overrides=(MetadataOverride("o", "O", "a", "in", ("x", "y")),)))
     stored = json.loads(json.dumps([each.to_json() for each in routed.gates], allow_nan=False))
     assert tuple(Gate.from_json(each) for each in stored) == routed.gates
+
+
+def test_amounts_carry_the_currency() -> None:
+    numbers = {"label": "spam", "expected_cost": 1.878, "review_cost": 0.6}
+    (sentence,) = explain([Reason("high_cost", numbers)], NAMES, currency="EUR")
+    assert "is expected to cost 1.88 EUR, more than the 0.6 EUR of a review." in sentence
