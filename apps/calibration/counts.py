@@ -65,7 +65,8 @@ class LabelCounts:
 
     `drawn` are audits answered or past their deadline, `unanswered` those of them without an answer (wrong in
     `rows`). `pending` are reviews and audits still waiting in the whole window, the days after `end_on`
-    included. `left_out` are days whose audit rate was under a third of the typical one. `thinned_to` is the
+    included; `asked` and `answered` are those of the whole window, `uncounted` the answered ones after `end_on`.
+    `left_out` are days whose audit rate was under a third of the typical one. `thinned_to` is the
     smallest rate, when rates differed and the audits were thinned to it.
     """
 
@@ -76,6 +77,9 @@ class LabelCounts:
     drawn: int = 0
     unanswered: int = 0
     pending: int = 0
+    asked: int = 0
+    answered: int = 0
+    uncounted: int = 0
     left_out: tuple[date, ...] = ()
     thinned_to: float | None = None
 
@@ -98,10 +102,13 @@ def count_labels(*, workflow: Workflow, now: datetime, weeks: int = WINDOW_WEEKS
 
 
 def _count_label(basis: Basis, label: str, cells: Sequence[Cell]) -> LabelCounts:
-    pending = sum(cell.asked - cell.answered - cell.late for cell in cells)
+    asked, answered = (sum(getattr(cell, name) for cell in cells) for name in ("asked", "answered"))
+    pending = asked - answered - sum(cell.late for cell in cells)
     end_on = last_answered_day([(cell.day, cell.asked, cell.answered + cell.late) for cell in cells])
     if end_on is None:
-        return LabelCounts((), basis.start_on, None, pending=pending)
+        return LabelCounts(
+            (), basis.start_on, None, pending=pending, asked=asked, answered=answered, uncounted=answered
+        )
     within = [cell for cell in cells if cell.day <= end_on]
     left_out = _days_left_out(within)
     kept = [cell for cell in within if cell.day not in left_out]
@@ -118,6 +125,9 @@ def _count_label(basis: Basis, label: str, cells: Sequence[Cell]) -> LabelCounts
         drawn=sum(cell.answered + cell.late for cell in kept if cell.stratum == "audited"),
         unanswered=sum(cell.late for cell in kept),
         pending=pending,
+        asked=asked,
+        answered=answered,
+        uncounted=answered - sum(cell.answered for cell in within),
         left_out=tuple(sorted(left_out)),
         thinned_to=min(rates) if len(rates) > 1 else None,
     )

@@ -20,7 +20,14 @@ from apps.workflows.models import Question, Workflow
 AUDIT_DEADLINE = timedelta(days=7)
 
 # A policy that differs in one of these accepts other items; thresholds, steps and rates do not enter A_L(t).
-_GATES = ("margin", "review_cost", "costs", "critical", "overrides", "holds")
+_GATES = {
+    "margin": "the margin between the top two",
+    "review_cost": "the cost of a review",
+    "costs": "what a wrong action costs",
+    "critical": "what is always looked at",
+    "overrides": "the rules that always hold",
+    "holds": "doubt about other questions",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,12 @@ def _with_same_gates(policy: Policy) -> tuple[int, ...]:
     used = Policy.objects.filter(workflow_id=policy.workflow_id, activated_at__isnull=False)
     gates = _gates_of(policy.rules)
     return tuple(pk for pk, rules in used.values_list("pk", "rules") if _gates_of(rules) == gates)
+
+
+def changed_gates(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """What of the gates differs, in words. Answers counted under one of two policies that differ in a gate do
+    not count under the other."""
+    return tuple(words for name, words in _GATES.items() if old.get(name) != new.get(name))
 
 
 def _gates_of(rules: Mapping[str, Any]) -> list[Any]:

@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.http import PersonRequest
+from apps.calibration.counts import count_labels
+from apps.calibration.evidence import changed_gates
 from apps.calibration.policy_form import PolicyForm
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
@@ -160,8 +162,22 @@ def _version_page(
         "active": active,
         "rules": to_readable(version.rules, questions),
         "changes": policy_diff(active.rules, version.rules, questions) if active else [],
+        **_evidence_at_stake(workflow, active, version, questions),
     }
     return render(request, "calibration/policy_version.html", context, status=status)
+
+
+def _evidence_at_stake(
+    workflow: Workflow, active: Policy | None, version: Policy, questions: list[Question]
+) -> dict[str, Any]:
+    """What starts over when this version is activated: nothing, unless a gate differs."""
+    gates = changed_gates(active.rules, version.rules) if active and version.status in OPEN else ()
+    if not gates:
+        return {}
+    names = next((each.option_names for each in questions if each.is_routing), {})
+    counted = count_labels(workflow=workflow, now=timezone.now())
+    at_stake = [(names.get(label, label), each.answered) for label, each in counted.items() if each.answered]
+    return {"changed_gates": gates, "at_stake": at_stake}
 
 
 def _form_page(

@@ -116,3 +116,10 @@ def test_its_queries_do_not_grow_with_the_data(
     )
     with django_assert_max_num_queries(16):
         client.get(PAGE)
+
+
+def test_answers_that_do_not_count_yet_are_told(client: Client, workflow: Workflow) -> None:
+    insert(workflow, *[REVIEWED] * 3, *[replace(REVIEWED, answer="")] * 7)
+    page = read(client)
+    assert "3 answered: counted once 95 % of what was asked up to their day is answered" in page
+    assert "Of all 10 asked 3 are." in page

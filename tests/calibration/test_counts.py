@@ -245,3 +245,15 @@ def _recounted(
 
 def _is_settled(each: Past) -> bool:
     return each.answer != "" or (each.drawn and each.at < NOW - timedelta(days=7))
+
+
+def test_answers_after_the_window_are_told_and_not_counted(workflow: Workflow) -> None:
+    later = NOW - timedelta(days=3)
+    past = [REVIEWED] * 10 + [replace(REVIEWED, at=later)] * 2 + [replace(REVIEWED, answer="", at=later)] * 5
+    found = counted(workflow, past)
+    assert (found.end_on, found.asked, found.answered, found.uncounted) == (EARLIER.date(), 17, 12, 2)
+
+
+def test_without_a_window_no_answer_counts(workflow: Workflow) -> None:
+    found = counted(workflow, [REVIEWED, replace(REVIEWED, answer="")])
+    assert (found.end_on, found.asked, found.answered, found.uncounted) == (None, 2, 1, 1)

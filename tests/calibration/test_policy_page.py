@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy, stamp_of
 from apps.policies.services import activate, create_draft, discard_draft, update_draft
 from apps.workflows.models import Workflow
+from tests.calibration.streams import REVIEWED, insert_past
 from tests.conftest import SignIn
 from tests.factories import NOW, RULES
 
@@ -178,3 +183,21 @@ def test_nothing_to_go_back_to(client: Client) -> None:
 
     assert answer.status_code == 409
     assert "No other version was active" in answer.content.decode()
+
+
+def test_a_changed_gate_warns_that_evidence_starts_over(
+    client: Client, workflow: Workflow, draft: Policy
+) -> None:
+    recent = timezone.now() - timedelta(days=3)
+    insert_past(workflow, [replace(REVIEWED, at=recent)] * 4)
+    page = client.get(f"{PAGE}{draft.version}/").content.decode()
+    assert "The evidence starts over." in page
+    assert "It changes the margin between the top two," in page
+    assert "<bdi>Spam</bdi> 4." in page
+
+
+def test_a_changed_threshold_keeps_the_evidence(client: Client, workflow: Workflow, mara: User) -> None:
+    labels = {label: rule | {"threshold": 0.99} for label, rule in RULES["labels"].items()}
+    rules = RULES | {"labels": labels}
+    draft = create_draft(workflow=workflow, rules=rules, based_on=active_policy(workflow), user=mara, note="")
+    assert "starts over" not in client.get(f"{PAGE}{draft.version}/").content.decode()
