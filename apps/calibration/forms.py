@@ -9,6 +9,7 @@ from typing import Any, get_args
 from django import forms
 from django.utils.functional import cached_property
 
+from apps.core.templatetags.fermata import words
 from apps.policies.rules import HOLD_FIELDS
 from apps.routing.types import Autonomy, MetadataOp
 from apps.workflows.models import Question
@@ -142,7 +143,7 @@ class HoldForm(forms.Form):
         self.question = question
         for name in HOLD_FIELDS[question.kind]:
             label = _HOLD_LABELS[name]
-            attributes = {"aria-label": f"{question.key}: {label}"}
+            attributes = {"aria-label": f"{words(question.key)}: {label}"}
             self.fields[name] = number(label, required=False, attrs=attributes)
 
 
@@ -156,11 +157,13 @@ def answer_choices(questions: Sequence[Question]) -> list[tuple[str, str]]:
     choices = []
     for question in questions:
         if question.kind == Question.Kind.NOUL:
-            choices.append((answer_value(question.key, None), f"{question.key}: yes"))
+            choices.append((answer_value(question.key, None), f"{words(question.key)}: yes"))
             continue
-        words = "{} or above" if question.kind == Question.Kind.SCORE else "{}"
+        pattern = "{} or above" if question.kind == Question.Kind.SCORE else "{}"
         for option, name in question.option_names.items():
-            choices.append((answer_value(question.key, option), f"{question.key}: {words.format(name)}"))
+            choices.append(
+                (answer_value(question.key, option), f"{words(question.key)}: {pattern.format(name)}")
+            )
     return choices
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -9,6 +10,10 @@ from apps.items.models import Item, Route
 from apps.workflows.models import Workflow
 
 LARGEST_ID = 2**63 - 1
+
+
+def capitalised(choices: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(value, f"{name[:1].upper()}{name[1:]}") for value, name in choices]
 
 
 class ItemFilter(forms.Form):
@@ -27,7 +32,7 @@ class ItemFilter(forms.Form):
             }
         ),
     )
-    status = forms.ChoiceField(required=False, choices=[("", "Any"), *Item.Status.choices])
+    status = forms.ChoiceField(required=False, choices=[("", "Any"), *capitalised(Item.Status.choices)])
     outcome = forms.ChoiceField(required=False, label="Route", choices=[("", "Any"), *Route.Outcome.choices])
     label = forms.ChoiceField(required=False)
     source = forms.CharField(

@@ -5,30 +5,26 @@ from typing import Any
 from django import forms
 
 from apps.core.errors import InvalidInput
-from apps.insights.forms_items import LARGEST_ID
-from apps.insights.items import label_names
-from apps.insights.selectors import question_names
+from apps.insights.forms_items import LARGEST_ID, capitalised
+from apps.insights.selectors import option_names, question_names
 from apps.reviews.exports import LabelQuery, parse_label_query
 from apps.reviews.models import Label
 from apps.workflows.models import Workflow
 
 PLACES = ("before", "after")
 ANY = ("", "Any")
-_TEXT = {"autocomplete": "off", "dir": "auto"}
 
 
 class LabelFilter(forms.Form):
     """The filters of the labels page. What they mean is decided by `parse_label_query`, as for API and shell."""
 
     question = forms.CharField(required=False)
-    value = forms.CharField(
-        required=False, help_text="An option's id", widget=forms.TextInput(attrs=_TEXT | {"list": "values"})
+    value = forms.CharField(required=False, label="Label")
+    source = forms.CharField(
+        required=False, widget=forms.Select(choices=[ANY, *capitalised(Label.Source.choices)])
     )
-    source = forms.CharField(required=False, widget=forms.Select(choices=[ANY, *Label.Source.choices]))
     since = forms.CharField(required=False, label="From", widget=forms.TextInput(attrs={"type": "date"}))
-    until = forms.CharField(
-        required=False, label="Up to and with", widget=forms.TextInput(attrs={"type": "date"})
-    )
+    until = forms.CharField(required=False, label="Until", widget=forms.TextInput(attrs={"type": "date"}))
     blind = forms.CharField(
         required=False,
         label="Model's answer",
@@ -42,7 +38,13 @@ class LabelFilter(forms.Form):
         self.workflow = workflow
         self.query = LabelQuery()
         # The questions and labels are the workflow's own.
-        self.values = label_names(workflow)
+        names = option_names(workflow)
+        value = str(self.data.get("value", ""))
+        if value and not any(value in options for options in names.values()):
+            # An address may ask for what no question offers: the filter in force stays in sight.
+            names[""] = {value: value}
+        groups = [(question, list(options.items())) for question, options in names.items()]
+        self.fields["value"].widget = forms.Select(choices=[ANY, *groups])
         self.fields["question"].widget = forms.Select(choices=[ANY, *question_names(workflow).items()])
 
     def clean(self) -> dict[str, Any]:

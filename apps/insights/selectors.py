@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.accounts.models import User
 from apps.actions.models import ActionRun
+from apps.core.templatetags.fermata import words
 from apps.insights import metrics, metrics_flow, metrics_people
 from apps.insights.metrics_values import Window, last_days
 from apps.reviews.exports import LabelQuery, labels_for, why_empty
@@ -198,4 +199,13 @@ def _to_rows(labels: Sequence[Label]) -> list[LabelRow]:
 def question_names(workflow: Workflow) -> dict[str, str]:
     """Keys of the questions of every version, for a filter: each as it stands and as people read it."""
     keys = Question.objects.filter(question_set__workflow=workflow).values_list("key", flat=True).distinct()
-    return {key: key.replace("_", " ") for key in sorted(keys)}
+    return {key: words(key) for key in sorted(keys)}
+
+
+def option_names(workflow: Workflow) -> dict[str, dict[str, str]]:
+    """Names of every question's options by id, under the question as people read it; the newest version's count."""
+    names: dict[str, dict[str, str]] = {}
+    questions = Question.objects.filter(question_set__workflow=workflow)
+    for question in questions.order_by("question_set__version", "position"):
+        names.setdefault(words(question.key), {}).update(question.option_names)
+    return names

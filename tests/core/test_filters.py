@@ -86,3 +86,8 @@ def test_deep_nesting_exhausts_nothing() -> None:
 
 def test_empty_branches_are_values() -> None:
     assert rows_of({"a": [], "b": {}}) == [Row("a", "[]", 0), Row("b", "{}", 0)]
+
+
+def test_a_short_mail_reads_as_a_mail() -> None:
+    mail = {"body": "Hi", "vip": True, "subject": "Offer", "date": "today", "to": "us", "from": "ann"}
+    assert [row.name for row in rows_of(mail)] == ["from", "to", "subject", "date", "body", "vip"]

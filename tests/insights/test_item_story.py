@@ -69,7 +69,7 @@ def test_it_works(workflow: Workflow, model: StandIn, rosa: User, signed_in: Sig
         "Route: review",
         "Review task",
         "Review by <bdi>rosa</bdi>",
-        "Answer to <bdi>intent</bdi>",
+        "Answer to <bdi>Intent</bdi>",
         "Label: <bdi>Existing customer</bdi>",
         "Action: tag <bdi>customer</bdi>",
         "Verified</span>",

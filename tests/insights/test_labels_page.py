@@ -153,3 +153,15 @@ def test_labels_of_another_workflow_stay_there(
     make_label(other_workflow, rosa)
     assert body(browser.get(FILE)) == b""
     assert browser.get("/w/elsewhere/labels/export/").status_code == 403
+
+
+def test_filters_offer_names_instead_of_ids(workflow: Workflow, browser: Client) -> None:
+    page = browser.get(PAGE).content.decode()
+    assert '<option value="lead">Qualified lead</option>' in page
+    assert '<optgroup label="Intent">' in page
+    assert "optional" not in page
+
+
+def test_a_filter_that_no_question_offers_stays_in_sight(workflow: Workflow, browser: Client) -> None:
+    page = browser.get(PAGE, {"value": "gone"}).content.decode()
+    assert '<option value="gone" selected>gone</option>' in page

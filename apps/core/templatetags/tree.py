@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 MAX_DEPTH = 4
 MAX_ROWS = 1_000
+_MAIL = ("from", "to", "cc", "subject", "date", "body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,9 @@ class Row:
 
 
 def rows_of(state: object) -> list[Row]:
-    """Names and values, the short ones of an object first (a mail's subject before its body: the database keeps
-    no order). Nothing is left out: what lies deeper than `MAX_DEPTH`, and what comes after `MAX_ROWS`, is one
-    value in JSON."""
+    """Names and values; the database keeps no order, so those of a mail come first, in the order of a mail, then
+    the short ones of an object. Nothing is left out: what lies deeper than `MAX_DEPTH`, and what comes after
+    `MAX_ROWS`, is one value in JSON."""
     rows: list[Row] = []
     waiting = list(reversed(_children(state, 0)))
     while waiting:
@@ -38,11 +39,16 @@ def rows_of(state: object) -> list[Row]:
 
 def _children(value: object, depth: int) -> list[tuple[str, object, int]]:
     if isinstance(value, dict):
-        ordered = sorted(value.items(), key=lambda pair: _is_long(pair[1]))
+        ordered = sorted(value.items(), key=_place)
         return [(name, inner, depth) for name, inner in ordered]
     if isinstance(value, list):
         return [(str(index), inner, depth) for index, inner in enumerate(value, start=1)]
     return []
+
+
+def _place(pair: tuple[str, object]) -> tuple[int, bool]:
+    name, value = pair
+    return (_MAIL.index(name) if name in _MAIL else len(_MAIL), _is_long(value))
 
 
 def _is_long(value: object) -> bool:
