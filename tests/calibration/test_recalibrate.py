@@ -104,6 +104,7 @@ def test_a_threshold_between_certified_ones_is_not_certified(workflow: Workflow)
     assert (bool(found.certificate and found.certificate.certified), found.is_certified) == (True, False)
 
 
+@pytest.mark.slow
 def test_20_000_items_certify_what_stats_certifies(workflow: Workflow) -> None:
     past = _stream(20_000)
     insert_past(workflow, past)

@@ -179,6 +179,7 @@ def test_three_bad_passwords_are_enough() -> None:
         choose("short", "short", "short", "a long enough one")
 
 
+@pytest.mark.slow
 def test_a_file_from_standard_input_as_a_container_gets_it() -> None:
     """Nothing is written here: whether it was read shows in what is wrong with it."""
     content = EXAMPLE.read_text(encoding="utf-8").replace('slug = "leads"', 'slug = "Bad Slug"')

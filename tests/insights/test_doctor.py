@@ -135,6 +135,7 @@ def test_workers_are_known_by_their_last_sign_of_life(age_s: int, is_well: bool)
     cache.delete(WORKER_SEEN)
 
 
+@pytest.mark.slow
 def test_who_stops_reading_is_no_accident() -> None:
     environment = {"DATABASE_URL": "postgresql://127.0.0.1:1/none", "REDIS_URL": "redis://127.0.0.1:1/0"}
     with subprocess.Popen(

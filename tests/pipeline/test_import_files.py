@@ -146,6 +146,7 @@ def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_one_enormous_cell_costs_its_row(tmp_path: Path, quote: str) -> None:
     cell = quote + ("x" * 999 + ("\n" if quote else "x")) * 50_000 + quote
@@ -154,6 +155,7 @@ def test_one_enormous_cell_costs_its_row(tmp_path: Path, quote: str) -> None:
     assert [external_id for external_id, *_ in taken(path)] == ["1", "3"]
 
 
+@pytest.mark.slow
 def test_one_enormous_line_costs_its_row(tmp_path: Path) -> None:
     good = '{"id": 9, "text": "good"}\n'
     path = write(tmp_path, good + '{"id": 1, "text": "' + "x" * 20_000_000 + '"}\n' + good, "items.jsonl")

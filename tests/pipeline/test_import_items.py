@@ -113,6 +113,7 @@ def test_a_terminal_is_not_steered_by_what_a_file_says(workflow: Workflow, tmp_p
     assert "\u001b" not in "".join(run(path)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rows"),
     [

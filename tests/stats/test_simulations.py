@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy.special import softmax
 
@@ -100,6 +101,7 @@ def _true_error(pool: Items, label: int, t: float) -> float:
     return float(pool.wrong[accepted].mean()) if accepted.any() else 0.0
 
 
+@pytest.mark.slow
 def test_certified_thresholds_keep_the_promise_where_the_tempting_ones_do_not() -> None:
     choices: list[Choice] = [certified, lowest_hajek, lowest_unreviewed_is_correct]
     ours, hajek, unreviewed = failures(overconfident, choices, seed=2)
@@ -108,6 +110,7 @@ def test_certified_thresholds_keep_the_promise_where_the_tempting_ones_do_not() 
     assert unreviewed.min() > 0.90
 
 
+@pytest.mark.slow
 def test_mixing_reviews_and_audits_without_weights_breaks_it() -> None:
     ours, unweighted = failures(confidently_wrong, [certified, lowest_unweighted], seed=3)
     assert ours.max() <= DELTA

@@ -77,6 +77,7 @@ def test_decisions_wait_side_by_side() -> None:
     assert len({reply.text for reply in replies}) == 1
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_program_and_stops_when_told(tmp_path: Path) -> None:
     port_file = tmp_path / "port"
     arguments = ["--port", "0", "--port-file", str(port_file), "--delay-ms", "1"]
