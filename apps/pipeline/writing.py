@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from apps.actions.models import ActionRun
 from apps.actions.services import build_run
@@ -264,7 +264,9 @@ def _wait(claim: Claim, endpoint: Endpoint, waiting: Mapping[int, ClefError], no
     pause = timedelta(seconds=_pause_s(worst, endpoint.failures_in_a_row))
     reason = _told(worst)
     put_back(claim=claim, item_ids=waiting, why=reason, next_try_at=now + pause, is_counted=False)
-    Endpoint.objects.filter(pk=endpoint.pk).update(
+    # Several workflows, or workers, may meet the same trouble at once: it counts once a pause.
+    rested = Q(paused_until=None) | Q(paused_until__lte=now)
+    Endpoint.objects.filter(rested, pk=endpoint.pk).update(
         failures_in_a_row=F("failures_in_a_row") + 1, paused_until=now + pause, pause_reason=reason
     )
 

@@ -8,7 +8,6 @@ import signal
 import psutil  # type: ignore[import-untyped]  # its types are a package of their own, for one call
 import pytest
 
-from apps.core.embedded import EmbeddedServers
 from tests.e2e.conftest import Visitors
 from tests.e2e.desk import NEXT, Desk
 from tests.e2e.running import Demo, wait_for
@@ -93,8 +92,6 @@ def test_valkey_is_killed(demo: Demo) -> None:
     first = flood(demo)
     valkey_of(demo).send_signal(signal.SIGKILL)
     second = flood(demo)
-    EmbeddedServers(demo.var).start()  # as whatever watches over a server would
-
     wait_until_each_is_decided_once(demo, first + second)
     wait_for(lambda: is_ready(demo), RECOVERY_S, "the product to be ready again")
 

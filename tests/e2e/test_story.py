@@ -84,7 +84,7 @@ def test_its_page_tells_everything(told: Told, visitors: Visitors) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Item mail-1")
     for part in ("Decision", "Route: review", "Review task", "Review by rosa", "Label: ", "Action: "):
         expect(page.get_by_role("heading", level=3, name=part).first).to_be_visible()
-    expect(page.locator("main")).to_contain_text("Answer to intent")
+    expect(page.locator("main")).to_contain_text("Answer to Intent")
     expect(page.locator("main")).to_contain_text("Verified")
     assert "Could you send an offer?" in page.locator("main").inner_text()
 

@@ -175,21 +175,23 @@ class Demo:
         """Until a signal ends it: keeps everything running, hands in items, tells what became of them."""
         while True:
             self._keep_children()
+            said = self._keep_servers()
             try:
                 close_old_connections()
-                said = [*self.watch.news(), *self.feeder.tick(now=timezone.now())]
+                said += [*self.watch.news(), *self.feeder.tick(now=timezone.now())]
             except OperationalError:
-                said = self._revive_database()
+                connections.close_all()  # PostgreSQL has just died: the next turn starts it
             for line in said:
                 self.say(f"{timezone.localtime():%H:%M:%S}  {line}")
             time.sleep(TICK_S)
 
-    def _revive_database(self) -> list[str]:
-        connections.close_all()
-        if not settings.PLACES.embedded:
+    def _keep_servers(self) -> list[str]:
+        servers = EmbeddedServers(self.var)
+        if not settings.PLACES.embedded or servers.running():
             return []
-        EmbeddedServers(self.var).start()
-        return ["PostgreSQL was away; it runs again."]
+        servers.start()
+        connections.close_all()
+        return ["PostgreSQL or Valkey was away; both run again."]
 
     def _keep_children(self) -> None:
         for line in self.children.keep_alive():
