@@ -218,6 +218,6 @@ def test_gates_come_back_from_json() -> None:
 
 
 def test_amounts_carry_the_currency() -> None:
-    numbers = {"label": "spam", "expected_cost": 1.878, "review_cost": 0.6}
-    (sentence,) = explain([Reason("high_cost", numbers)], NAMES, currency="EUR")
+    reason = Reason("high_cost", {"label": "spam", "expected_cost": 1.878, "review_cost": 0.6})
+    (sentence,) = explain([reason], NAMES, currency="EUR")
     assert "is expected to cost 1.88 EUR, more than the 0.6 EUR of a review." in sentence
