@@ -103,8 +103,8 @@ def _to_decision(decision: Decision) -> Json:
 
 
 def _to_route(route: Route, version: QuestionSet) -> Json:
-    names = names_of(list(version.questions.all()))
-    sentences = explain(route.reasons, names)
+    names, currency = names_of(list(version.questions.all())), route.workflow.currency
+    sentences = explain(route.reasons, names, currency=currency)
     return {
         "id": route.pk,
         "outcome": route.outcome,
@@ -116,7 +116,7 @@ def _to_route(route: Route, version: QuestionSet) -> Json:
         "reasons": [
             reason | {"sentence": sentence} for reason, sentence in zip(route.reasons, sentences, strict=True)
         ],
-        "sentences": told_reasons(route, names),
+        "sentences": told_reasons(route, names, currency=currency),
         "gates": route.gates,
         "pi": route.pi,
         "drawn": route.drawn,
