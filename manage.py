@@ -11,7 +11,9 @@ def main() -> None:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
     except ImportError:
-        sys.exit("Django is not installed for this Python. Run `make demo` once, then use .venv/bin/python manage.py.")
+        sys.exit(
+            "Django is not installed for this Python. Run `make demo` once, then use .venv/bin/python manage.py."
+        )
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
