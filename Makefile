@@ -7,6 +7,7 @@ export PORT
 
 RUN := $(PYTHON) apps/config/bootstrap.py run --
 TEST := $(PYTHON) apps/config/bootstrap.py test --
+UNIT := $(TEST) -m pytest -n 2 -m "not e2e and not chaos and not slow"
 UV = $(or $(shell command -v uv),.venv/bin/uv)
 COMPILE = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url $(if $(UPGRADE),--upgrade)
