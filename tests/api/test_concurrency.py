@@ -17,6 +17,7 @@ from tests.factories import join, make_user, make_workflow
 CALLERS = 100
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_it_works(live_server: LiveServer) -> None:
     workflow = make_workflow()

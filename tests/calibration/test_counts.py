@@ -189,6 +189,7 @@ def test_days_of_a_much_lower_rate_are_left_out(workflow: Workflow) -> None:
     assert found.thinned_to is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_database_counts_as_python_does(workflow: Workflow, seed: int) -> None:
     past = random_past(seed, 600)

@@ -317,6 +317,7 @@ def test_a_wrong_window_is_named(workflow: Workflow, params: dict[str, str], nam
     assert refusal.value.problems[0].path == name
 
 
+@pytest.mark.slow
 def test_following_the_model_is_flagged(workflow: Workflow, rosa: User) -> None:
     make_labels(workflow, rosa, *["spam"] * 50)
     make_labels(workflow, rosa, *["spam"] * 40, *["lead"] * 10, blind=True)

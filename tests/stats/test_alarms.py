@@ -39,6 +39,7 @@ def test_evidence_is_never_negative(alpha: float, audits: list[tuple[bool, float
     assert all(value >= 0 for value in path)
 
 
+@pytest.mark.slow
 def test_twice_the_target_is_found_in_about_250_audits() -> None:
     errors = np.random.default_rng(8).random((40, 1500)) < 0.10
     waits = [next(n for n, value in enumerate(alarm_path(row, 0.05), 1) if value >= 1000) for row in errors]
