@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, Protocol
 
 from django.http import HttpRequest
@@ -50,8 +51,7 @@ def parse_json(raw: bytes) -> Any:
 def _to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # set.add returns None, which is the point
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ApiError(
             400, "duplicate_key", f"The name {twice[:200]!r} stands twice in one object: which one counts?"
         )
