@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "apps.actions",
     "apps.reviews",
     "apps.pipeline",
+    "apps.sources",
     "apps.calibration",
     "apps.insights",
     "apps.api",

@@ -28,6 +28,11 @@ class Item(models.Model):
     title = models.CharField(max_length=200, help_text="the first words, for lists")
     source = models.CharField(max_length=40, help_text="api, file, demo, …")
     metadata = models.JSONField(default=dict)
+    group_key = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="what belongs together: a mail thread, a chat, an order's number",
+    )
     priority = models.IntegerField(default=0)
     status = models.CharField(max_length=10, choices=Status, default=Status.RECEIVED)
     settled_by = models.CharField(max_length=10, choices=SettledBy, null=True, blank=True)
@@ -77,6 +82,9 @@ class Item(models.Model):
                 fields=["workflow", "-priority", "id"], condition=Q(status="received"), name="item_to_decide"
             ),
             models.Index(fields=["claimed_until"], condition=Q(status="deciding"), name="item_claimed"),
+            models.Index(
+                fields=["workflow", "group_key", "id"], condition=~Q(group_key=""), name="item_by_group"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -89,9 +97,82 @@ class ItemContent(models.Model):
     item = models.OneToOneField(Item, on_delete=models.CASCADE, primary_key=True, related_name="content")
     state = models.JSONField()
     text = models.TextField()
+    repairs = models.JSONField(
+        default=list, help_text="sentences: what had to be changed for it to be stored or read"
+    )
 
     def __str__(self) -> str:
         return f"content of item {self.item_id}"
+
+
+class Mail(models.Model):
+    """A mail as people read it; what the model reads of it is the content's state.
+
+    `headers`: [[name, value], …], decoded, in their order. `parts`: [{"kind": "body" | "quoted" | "signature",
+    "text"}, …]: joined they are the whole text. `html` is as it came, never to be served unsanitised.
+    """
+
+    item = models.OneToOneField(Item, on_delete=models.CASCADE, primary_key=True, related_name="mail")
+    headers = models.JSONField()
+    parts = models.JSONField()
+    html = models.TextField(blank=True)
+    sha256 = models.CharField(max_length=64, help_text="of the bytes as they came")
+    size = models.PositiveIntegerField(help_text="bytes as they came")
+
+    def __str__(self) -> str:
+        return f"mail of item {self.item_id}"
+
+
+class Image(models.Model):
+    """A picture that was checked and written anew, kept once however many items carry it."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True, help_text="of `data`")
+    content_type = models.CharField(max_length=20)
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    size = models.PositiveIntegerField(help_text="bytes of `data`")
+    data = models.BinaryField()
+    thumbnail = models.BinaryField(help_text="WebP, at most 240 pixels a side")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(content_type__in=["image/png", "image/jpeg", "image/webp"]),
+                name="image_content_type_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.content_type} {self.sha256[:12]}"
+
+
+class Attachment(models.Model):
+    """A file that came with an item: listed, and its picture kept when it is one. A page of a PDF is one, too."""
+
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="attachments")
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=255, blank=True)
+    content_type = models.CharField(max_length=120)
+    size = models.PositiveBigIntegerField(help_text="bytes as they came")
+    sha256 = models.CharField(max_length=64, help_text="of the bytes as they came")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, related_name="attachments")
+    page = models.PositiveIntegerField(null=True, help_text="of a PDF, from 1")
+    content_id = models.CharField(max_length=255, blank=True, help_text="as HTML mail names it: cid:…")
+    is_for_model = models.BooleanField(default=False)
+    note = models.CharField(
+        max_length=300, blank=True, help_text="what was done to it, or why it is not kept"
+    )
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["item", "position"], name="attachment_position_unique"),
+            models.CheckConstraint(
+                condition=Q(is_for_model=False) | Q(image__isnull=False), name="attachment_model_reads_images"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or f"attachment {self.position} of item {self.item_id}"
 
 
 class Decision(models.Model):
@@ -116,6 +197,9 @@ class Decision(models.Model):
     )
     warnings = models.JSONField(default=list)
     answers = models.JSONField()
+    images = models.JSONField(
+        default=list, help_text="as sent: [{sha256, width, height, size}], perhaps scaled down"
+    )
     created_at = models.DateTimeField()
 
     class Meta:

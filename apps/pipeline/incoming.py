@@ -25,21 +25,70 @@ def canonical(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedImage:
+    """A picture written anew by us, safe to serve; `thumbnail` is WebP. `content_type` is PNG, JPEG or WebP."""
+
+    content_type: str
+    width: int
+    height: int
+    data: bytes = field(repr=False)
+    thumbnail: bytes = field(repr=False)
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingAttachment:
+    """A file that came with an item; its bytes are kept only as an image. `sha256` and `size` are of what came."""
+
+    name: str
+    content_type: str
+    size: int
+    sha256: str
+    image: CheckedImage | None = None
+    page: int | None = None
+    content_id: str = ""
+    is_for_model: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingMail:
+    """What `items.Mail` stores of a mail."""
+
+    headers: tuple[tuple[str, str], ...]
+    parts: tuple[Mapping[str, str], ...]
+    html: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Incoming:
-    """An item as a source hands it over; not yet checked."""
+    """An item as a source hands it over; not yet checked. An item of images alone has the empty state "".
+
+    `group` says what it belongs to (a thread, a chat); `repairs` are sentences about what was changed.
+    """
 
     external_id: str
     state: State
     metadata: Mapping[str, Any] = field(default_factory=dict)
     received_at: datetime | None = None
     priority: int = 0
+    group: str = ""
+    attachments: tuple[IncomingAttachment, ...] = ()
+    mail: IncomingMail | None = None
+    repairs: tuple[str, ...] = ()
 
     @property
     def content_hash(self) -> str:
         """SHA-256 of what makes it this item: a resend with the same hash is the same item."""
-        return hashlib.sha256(
-            canonical([self.state, self.metadata]).encode("utf-8", "surrogatepass")
-        ).hexdigest()
+        content: list[Any] = [self.state, self.metadata]
+        if self.attachments:
+            content.append([each.sha256 for each in self.attachments])
+        return hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def text(self) -> str:
@@ -54,14 +103,15 @@ class Incoming:
                 (self.state[key] for key in ("subject", "title", "message") if self.state.get(key)), None
             )
             words = named if isinstance(named, str) else words
-        return " ".join(words[:1000].split())[:200] or "(empty)"
+        named = next((each.name for each in self.attachments if each.name), "")
+        return " ".join(words[:1000].split())[:200] or named[:200] or "(empty)"
 
 
 def check_incoming(incoming: Incoming) -> list[FieldProblem]:
     """Every reason why it cannot be taken, each naming its field; empty when it can."""
     return [
         *_check_external_id(incoming.external_id),
-        *_check_state(incoming.state),
+        *_check_state(incoming.state, has_images=any(each.image for each in incoming.attachments)),
         *_check_metadata(incoming.metadata),
         *_check_rest(incoming),
     ]
@@ -79,9 +129,11 @@ def _check_external_id(external_id: object) -> Iterator[FieldProblem]:
         yield from (FieldProblem(path, why) for path, why in unstorable_paths(external_id, "external_id"))
 
 
-def _check_state(state: object) -> Iterator[FieldProblem]:
+def _check_state(state: object, *, has_images: bool) -> Iterator[FieldProblem]:
     if not isinstance(state, str | dict | list):
         yield FieldProblem("state", "must be a text, an object or an array")
+        return
+    if has_images and state == "":
         return
     if not state or (isinstance(state, str) and not state.strip()):
         yield FieldProblem("state", "is empty")
@@ -137,6 +189,11 @@ def _check_rest(incoming: Incoming) -> Iterator[FieldProblem]:
         and not limits.FIRST_YEAR <= incoming.received_at.year <= limits.LAST_YEAR
     ):
         yield FieldProblem("received_at", f"must be in the years {limits.FIRST_YEAR} to {limits.LAST_YEAR}")
+    if len(incoming.group) > limits.MAX_GROUP_CHARACTERS:
+        yield FieldProblem(
+            "group", f"has {len(incoming.group):,} characters; the limit is {limits.MAX_GROUP_CHARACTERS}"
+        )
+    yield from (FieldProblem(path, why) for path, why in unstorable_paths(incoming.group, "group"))
 
 
 def _too_deep(value: Any) -> bool:

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from apps.core.errors import FieldProblem
 from apps.items.models import Item
+from apps.pipeline.enclosing import enclose
 from apps.pipeline.incoming import Incoming, canonical, check_incoming
 from apps.pipeline.wake import wake_deciders
 from apps.workflows.models import Workflow
@@ -108,25 +109,27 @@ def _compare(
         )
         # As JSON: 1, 1.0 and true are three contents, and equal in Python.
         if canonical(ours) != canonical(theirs)
-    ]
+    ] or [FieldProblem("images", f"differ from those of the item that has external_id {each.external_id!r}")]
     return stored.item_id, False, tuple(differing)
 
 
 _INSERT = """
     WITH item AS (
         INSERT INTO items_item (workflow_id, external_id, content_hash, title, source, metadata, priority, status,
-                                audit_open, received_at, created_at, due_at, attempts, wait_reason)
+                                audit_open, received_at, created_at, due_at, attempts, wait_reason, group_key)
         SELECT %(workflow)s, new.external_id, new.content_hash, new.title, %(source)s, new.metadata::jsonb,
-               new.priority, 'received', false, new.received_at, %(now)s, %(now)s + %(due)s, 0, ''
+               new.priority, 'received', false, new.received_at, %(now)s, %(now)s + %(due)s, 0, '',
+               new.group_key
         FROM unnest(%(external_id)s::text[], %(content_hash)s::text[], %(title)s::text[], %(metadata)s::text[],
-                    %(priority)s::int[], %(received_at)s::timestamptz[])
-             AS new(external_id, content_hash, title, metadata, priority, received_at)
+                    %(priority)s::int[], %(received_at)s::timestamptz[], %(group_key)s::text[])
+             AS new(external_id, content_hash, title, metadata, priority, received_at, group_key)
         ON CONFLICT (workflow_id, external_id) DO NOTHING
         RETURNING id, external_id
     ), content AS (
-        INSERT INTO items_itemcontent (item_id, state, text)
-        SELECT item.id, new.state::jsonb, new.text
-        FROM unnest(%(external_id)s::text[], %(state)s::text[], %(text)s::text[]) AS new(external_id, state, text)
+        INSERT INTO items_itemcontent (item_id, state, text, repairs)
+        SELECT item.id, new.state::jsonb, new.text, new.repairs::jsonb
+        FROM unnest(%(external_id)s::text[], %(state)s::text[], %(text)s::text[], %(repairs)s::text[])
+             AS new(external_id, state, text, repairs)
         JOIN item USING (external_id)
     )
     SELECT external_id, id FROM item
@@ -146,11 +149,15 @@ def _insert(workflow: Workflow, fresh: Sequence[Incoming], *, source: str, now: 
         "received_at": [each.received_at or now for each in fresh],
         "state": [json.dumps(each.state, ensure_ascii=False) for each in fresh],
         "text": [each.text for each in fresh],
+        "repairs": [json.dumps(each.repairs, ensure_ascii=False) for each in fresh],
+        "group_key": [each.group for each in fresh],
     }
     with connection.cursor() as cursor:
         due = timedelta(hours=workflow.due_hours)
         cursor.execute(_INSERT, columns | {"workflow": workflow.pk, "source": source, "now": now, "due": due})
-        return dict(cursor.fetchall())
+        made = dict(cursor.fetchall())
+    enclose([(made[each.external_id], each) for each in fresh if each.external_id in made])
+    return made
 
 
 def _stored(workflow: Workflow, external_ids: Sequence[str]) -> dict[str, _Known]:

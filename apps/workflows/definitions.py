@@ -55,6 +55,10 @@ class WorkflowPart(Part):
     content_language: Annotated[
         str, StringConstraints(max_length=35, pattern=r"\A[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\z")
     ] = "en"
+    reads_quoted: bool = False
+    reads_signature: bool = False
+    reads_images: bool = True
+    fits_images: bool = True
 
 
 class OptionPart(Part):

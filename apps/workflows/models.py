@@ -28,6 +28,9 @@ class Endpoint(models.Model):
         max_digits=10, decimal_places=4, default=0, help_text="USD per million input tokens"
     )
     timeout_s = models.FloatField(default=10, validators=[MinValueValidator(0.1), MaxValueValidator(120)])
+    reads_images = models.BooleanField(
+        default=True, help_text="off for a server that ignores images: items that need them go to people"
+    )
     concurrency = models.PositiveSmallIntegerField(
         default=8, validators=[MinValueValidator(1), MaxValueValidator(64)]
     )
@@ -56,6 +59,13 @@ class Workflow(models.Model):
     undo_s = models.PositiveIntegerField(default=10, validators=[MaxValueValidator(3_600)])
     due_hours = models.PositiveIntegerField(
         default=24, validators=[MinValueValidator(1), MaxValueValidator(8_760)]
+    )
+    # What the model reads of what came in; people always see all of it.
+    reads_quoted = models.BooleanField(default=False, help_text="quoted history of mail")
+    reads_signature = models.BooleanField(default=False, help_text="signatures of mail")
+    reads_images = models.BooleanField(default=True, help_text="images, where the endpoint reads them")
+    fits_images = models.BooleanField(
+        default=True, help_text="images are scaled down for the model when a request could not hold them"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -20,6 +20,7 @@ FLOORS = (
     ("actions",),
     ("reviews",),
     ("pipeline",),
+    ("sources",),
     ("calibration",),
     ("insights",),
     ("api", "demo"),

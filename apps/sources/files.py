@@ -15,10 +15,10 @@ from typing import IO, Any
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import repaired
 from apps.pipeline import limits
-from apps.pipeline.cells import to_value
 from apps.pipeline.incoming import Incoming
-from apps.pipeline.records import NAMED, Fields, repaired_value, to_incoming
-from apps.pipeline.tables import Line, Overlong, Table, UnreadableFile
+from apps.sources.cells import to_value
+from apps.sources.records import NAMED, Fields, repaired_value, to_incoming
+from apps.sources.tables import Line, Overlong, Table, UnreadableFile
 
 SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 _CHUNK = 1 << 20

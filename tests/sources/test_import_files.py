@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from apps.pipeline import limits
-from apps.pipeline.files import Row, read_rows
-from apps.pipeline.records import Fields
-from apps.pipeline.tables import UnreadableFile
+from apps.sources.files import Row, read_rows
+from apps.sources.records import Fields
+from apps.sources.tables import UnreadableFile
 
 
 def write(folder: Path, content: str | bytes, name: str = "items.csv") -> Path:

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from apps.core.errors import FieldProblem
 from apps.items.models import Item
-from apps.pipeline.files import Row
 from apps.pipeline.incoming import Incoming, check_incoming
 from apps.pipeline.intake import add_items
+from apps.sources.files import Row
 from apps.workflows.models import Workflow
 
 SOURCE = "file"

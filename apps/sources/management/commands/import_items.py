@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.pipeline.files import read_rows
-from apps.pipeline.importing import Import, RefusedRow
-from apps.pipeline.records import IDS, TEXTS, Fields
-from apps.pipeline.tables import UnreadableFile
+from apps.sources.files import read_rows
+from apps.sources.importing import Import, RefusedRow
+from apps.sources.records import IDS, TEXTS, Fields
+from apps.sources.tables import UnreadableFile
 from apps.workflows.models import Workflow
 
 SOME_REFUSED = 3

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from apps.pipeline.cells import to_value
+from apps.sources.cells import to_value
 
 
 def test_it_works() -> None:
