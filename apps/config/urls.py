@@ -4,6 +4,7 @@ urlpatterns = [
     path("", include("apps.api.urls")),
     path("", include("apps.accounts.urls")),
     path("", include("apps.reviews.urls")),
+    path("", include("apps.sources.urls")),
     path("", include("apps.calibration.urls")),
     path("", include("apps.insights.urls")),
 ]
