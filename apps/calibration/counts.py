@@ -3,8 +3,8 @@
 Counted are routes in force that stand for the rule as it is now (`Basis`) and whose gates were open but
 perhaps the threshold. R (`reviewed`) are those that people saw as a matter of course, A (`audited`) those that
 were automatic when they came. An automatic item that nobody was drawn to check is in the items and nowhere
-else: it is not an agreement. (recalibration.md sections 0, 2.2; groups of items that belong together are not
-known to the data model, so each item counts as a draw of its own.)
+else: it is not an agreement. Of items that belong together (a thread, a chat) one counts. (recalibration.md
+sections 0, 2.1, 2.2)
 
 Of R both blind and visible answers are used, so pi is 1. If only the blind ones were, pi would be the
 blind share; if visible ones turn out to follow the model (section 1.6), they must be left out in that way.
@@ -66,6 +66,7 @@ class LabelCounts:
     `drawn` are audits answered or past their deadline, `unanswered` those of them without an answer (wrong in
     `rows`). `pending` are reviews and audits still waiting in the whole window, the days after `end_on`
     included; `asked` and `answered` are those of the whole window, `uncounted` the answered ones after `end_on`.
+    `beside` are items left out because another one of their group counts.
     `left_out` are days whose audit rate was under a third of the typical one. `thinned_to` is the
     smallest rate, when rates differed and the audits were thinned to it.
     """
@@ -80,6 +81,7 @@ class LabelCounts:
     asked: int = 0
     answered: int = 0
     uncounted: int = 0
+    beside: int = 0
     left_out: tuple[date, ...] = ()
     thinned_to: float | None = None
 
@@ -101,13 +103,22 @@ def count_labels(*, workflow: Workflow, now: datetime, weeks: int = WINDOW_WEEKS
     return {label: _count_label(basis, label, list(cells)) for label, cells in by_label}
 
 
-def _count_label(basis: Basis, label: str, cells: Sequence[Cell]) -> LabelCounts:
+def _count_label(basis: Basis, label: str, all_cells: Sequence[Cell]) -> LabelCounts:
+    beside = sum(cell.beside for cell in all_cells)
+    cells = [cell for cell in all_cells if cell.items]
     asked, answered = (sum(getattr(cell, name) for cell in cells) for name in ("asked", "answered"))
     pending = asked - answered - sum(cell.late for cell in cells)
     end_on = last_answered_day([(cell.day, cell.asked, cell.answered + cell.late) for cell in cells])
     if end_on is None:
         return LabelCounts(
-            (), basis.start_on, None, pending=pending, asked=asked, answered=answered, uncounted=answered
+            (),
+            basis.start_on,
+            None,
+            pending=pending,
+            asked=asked,
+            answered=answered,
+            uncounted=answered,
+            beside=beside,
         )
     within = [cell for cell in cells if cell.day <= end_on]
     left_out = _days_left_out(within)
@@ -128,6 +139,7 @@ def _count_label(basis: Basis, label: str, cells: Sequence[Cell]) -> LabelCounts
         asked=asked,
         answered=answered,
         uncounted=answered - sum(cell.answered for cell in within),
+        beside=beside,
         left_out=tuple(sorted(left_out)),
         thinned_to=min(rates) if len(rates) > 1 else None,
     )

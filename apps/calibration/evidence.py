@@ -8,12 +8,14 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
 from apps.items.models import Route
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
+from apps.routing.draw import group_hash_pads
 from apps.stats.thresholds import GRID, StratumName
 from apps.workflows.models import Question, Workflow
 
@@ -47,7 +49,10 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Routes of one label, day, bin, stratum and rate. `late`: audits unanswered past their deadline."""
+    """Routes of one label, day, bin, stratum and rate. `late`: audits unanswered past their deadline.
+
+    `beside` are not in `items`: another item of their group enters the counts.
+    """
 
     label: str
     day: date
@@ -59,6 +64,7 @@ class Cell:
     answered: int
     wrong: int
     late: int
+    beside: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,8 @@ def _gates_of(rules: Mapping[str, Any]) -> list[Any]:
     return [rules.get(name) for name in _GATES]
 
 
+# One item of a group enters the counts, whatever its label: replies within a thread are no draws of their own
+# (recalibration.md section 2.1). `nth` is its place in the group by a keyed hash, which no answer can move.
 # `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people
 # who reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer.
 _ROUTED = """
@@ -135,8 +143,15 @@ WITH routed AS (
            (route.outcome = 'review' OR (route.drawn AND route.pi > 0)) AS asked,
            label.id IS NOT NULL AS answered,
            label.id IS NOT NULL AND label.value IS DISTINCT FROM route.label AS differs,
-           (route.drawn AND label.id IS NULL AND route.created_at < %(deadline)s) AS late
+           (route.drawn AND label.id IS NULL AND route.created_at < %(deadline)s) AS late,
+           CASE WHEN item.group_key = '' THEN 1 ELSE row_number() OVER (
+               PARTITION BY item.group_key ORDER BY CASE WHEN item.group_key <> '' THEN
+                   sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
+                                              || convert_to(item.external_id, 'UTF8'))) END, item.id
+           ) END AS nth,
+           item.external_id
     FROM items_route route
+    JOIN items_item item ON item.id = route.item_id
     JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
     LEFT JOIN reviews_label label
         ON label.item_id = route.item_id AND label.question_id = %(question)s
@@ -150,20 +165,20 @@ WITH routed AS (
 _CELLS = (
     _ROUTED
     + """
-SELECT label, day, bin, stratum, pi, count(*),
-       count(*) FILTER (WHERE asked),
-       count(*) FILTER (WHERE asked AND answered),
-       count(*) FILTER (WHERE asked AND differs),
-       count(*) FILTER (WHERE asked AND late)
+SELECT label, day, bin, stratum, pi, count(*) FILTER (WHERE nth = 1),
+       count(*) FILTER (WHERE nth = 1 AND asked),
+       count(*) FILTER (WHERE nth = 1 AND asked AND answered),
+       count(*) FILTER (WHERE nth = 1 AND asked AND differs),
+       count(*) FILTER (WHERE nth = 1 AND asked AND late),
+       count(*) FILTER (WHERE nth > 1)
 FROM routed GROUP BY label, day, bin, stratum, pi ORDER BY label
 """
 )
 _AUDITS = (
     _ROUTED
     + """
-SELECT day, bin, routed.pi, differs OR late, item.external_id
-FROM routed JOIN items_item item ON item.id = routed.item_id
-WHERE label = %(label)s AND stratum = 'audited' AND asked AND (answered OR late)
+SELECT day, bin, pi, differs OR late, external_id
+FROM routed WHERE nth = 1 AND label = %(label)s AND stratum = 'audited' AND asked AND (answered OR late)
 """
 )
 
@@ -178,7 +193,10 @@ def audits_of(basis: Basis, label: str) -> list[Audit]:
 
 
 def _fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
+    inner, outer = group_hash_pads(settings.SECRET_KEY.encode(), basis.workflow.slug)
     values: dict[str, Any] = {
+        "inner": inner,
+        "outer": outer,
         "workflow": basis.workflow.pk,
         "zone": basis.workflow.time_zone,
         "grid": list(GRID),

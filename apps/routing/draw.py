@@ -11,6 +11,8 @@ import hmac
 
 from apps.routing.types import Draw
 
+_BLOCK_BYTES = 64  # of SHA-256
+
 
 def draws_for(key: bytes, workflow: str, external_id: str) -> Draw:
     """The item's draws. `key` is secret: whoever knows it can pick ids that are never audited."""
@@ -25,11 +27,33 @@ def thin_draw(key: bytes, workflow: str, external_id: str) -> float:
     return _uniform(key, "thin", workflow, external_id)
 
 
+def group_hash(key: bytes, workflow: str, external_id: str) -> bytes:
+    """Of the items of a group that one enters the counts whose hash is lowest. A purpose of its own: by the hash
+    that thins, the one picked would nearly always be one that is kept."""
+    return hmac.digest(_checked(key), _message("group", workflow, external_id), hashlib.sha256)
+
+
+def group_hash_pads(key: bytes, workflow: str) -> tuple[bytes, bytes]:
+    """`group_hash` for a database that knows SHA-256 but no HMAC (RFC 2104, section 2): with the inner and the outer
+    pad it is sha256(outer + sha256(inner + length of the external id in 4 bytes + external id))."""
+    block = _checked(key) if len(key) <= _BLOCK_BYTES else hashlib.sha256(key).digest()
+    block = block.ljust(_BLOCK_BYTES, b"\0")
+    inner, outer = (bytes(byte ^ pad for byte in block) for pad in (0x36, 0x5C))
+    return inner + _message("group", workflow), outer
+
+
 def _uniform(key: bytes, purpose: str, workflow: str, external_id: str) -> float:
+    digest = hmac.digest(_checked(key), _message(purpose, workflow, external_id), hashlib.sha256)
+    return (int.from_bytes(digest[:8], "big") >> 11) / (1 << 53)  # 53 bits: all a float in [0, 1) can hold
+
+
+def _message(purpose: str, *parts: str) -> bytes:
+    # Each part goes in with its length, so that ("a", "bc") and ("ab", "c") are two messages.
+    written = [part.encode() for part in ("fermata/1", purpose, *parts)]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in written)
+
+
+def _checked(key: bytes) -> bytes:
     if not key:
         raise ValueError("key: must not be empty")
-    # Each part goes in with its length, so that ("a", "bc") and ("ab", "c") are two messages.
-    parts = [part.encode() for part in ("fermata/1", purpose, workflow, external_id)]
-    message = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-    digest = hmac.digest(key, message, hashlib.sha256)
-    return (int.from_bytes(digest[:8], "big") >> 11) / (1 << 53)  # 53 bits: all a float in [0, 1) can hold
+    return key

@@ -74,7 +74,7 @@ def is_kept(key: bytes, item_id: str, keep: float) -> bool:
 
 
 def thinning_draw(key: bytes, item_id: str) -> float:
-    """Uniform on [0, 1). The lowest draw also picks the one item of a group that enters the counts."""
+    """Uniform on [0, 1)."""
     digest = hmac.new(key, THINNING_SALT + item_id.encode(), hashlib.sha256).digest()
     return int.from_bytes(digest[:8]) / 2**64
 

@@ -30,6 +30,7 @@ class Past:
     model: str = "standin-ngram-1"
     is_open: bool = True
     source: str = "review"
+    group: str = ""
 
 
 REVIEWED = Past(answer="spam")
@@ -41,17 +42,17 @@ WITH given AS (
     SELECT * FROM unnest(
         %(id)s::text[], %(label)s::text[], %(p)s::float8[], %(outcome)s::text[], %(pi)s::float8[],
         %(drawn)s::bool[], %(answer)s::text[], %(at)s::timestamptz[], %(model)s::text[], %(is_open)s::bool[],
-        %(source)s::text[]
-    ) AS given (id, label, p, outcome, pi, drawn, answer, at, model, is_open, source)
+        %(source)s::text[], %(group)s::text[]
+    ) AS given (id, label, p, outcome, pi, drawn, answer, at, model, is_open, source, group_key)
 ), item AS (
     INSERT INTO items_item (workflow_id, external_id, content_hash, title, source, metadata, priority, status,
-        audit_open, received_at, created_at, due_at, attempts, wait_reason)
-    SELECT %(workflow)s, id, '0', id, 'test', '{}', 0, 'in_review', false, at, at, at, 0, '' FROM given
+        audit_open, received_at, created_at, due_at, attempts, wait_reason, group_key)
+    SELECT %(workflow)s, id, '0', id, 'test', '{}', 0, 'in_review', false, at, at, at, 0, '', group_key FROM given
     RETURNING id, external_id
 ), decision AS (
     INSERT INTO items_decision (item_id, question_set_id, is_primary, endpoint_id, model_requested, model,
-        request_id, http_status, latency_s, warnings, answers, created_at)
-    SELECT item.id, %(question_set)s, true, %(endpoint)s, model, model, '', 200, 0.1, '[]', '{}', at
+        request_id, http_status, latency_s, warnings, answers, images, created_at)
+    SELECT item.id, %(question_set)s, true, %(endpoint)s, model, model, '', 200, 0.1, '[]', '{}', '[]', at
     FROM item JOIN given ON given.id = item.external_id
     RETURNING id, item_id
 ), label AS (
@@ -72,7 +73,19 @@ def insert_past(workflow: Workflow, past: Sequence[Past], *, prefix: str = "item
     questions = workflow.question_sets.get(is_current=True)
     columns: dict[str, Any] = {
         name: [getattr(each, name) for each in past]
-        for name in ("label", "p", "outcome", "pi", "drawn", "answer", "at", "model", "is_open", "source")
+        for name in (
+            "label",
+            "p",
+            "outcome",
+            "pi",
+            "drawn",
+            "answer",
+            "at",
+            "model",
+            "is_open",
+            "source",
+            "group",
+        )
     }
     with connection.cursor() as cursor:
         cursor.execute(

@@ -16,7 +16,7 @@ from apps.items.models import Route
 from apps.policies.models import Policy
 from apps.reviews.leases import take_next_task
 from apps.reviews.services import SubmittedAnswer, submit_review
-from apps.routing.draw import thin_draw
+from apps.routing.draw import group_hash, thin_draw
 from apps.stats.thresholds import GRID, grid_bin
 from apps.workflows.models import QuestionSet, Workflow
 from tests.calibration.streams import AUDITED, EARLIER, REVIEWED, UNCHECKED, Past, insert_past, random_past
@@ -49,6 +49,23 @@ def test_it_works(workflow: Workflow) -> None:
     assert summary(found) == {"reviewed": (5, 5, 1), "audited": (15, 3, 1)}
     assert (found.drawn, found.unanswered, found.pending) == (3, 0, 0)
     assert sum(row.pi_sum for row in found.rows) == pytest.approx(5 + 1.5)
+
+
+def test_one_item_of_a_group_counts(workflow: Workflow) -> None:
+    thread = [replace(REVIEWED, group="thread"), *[replace(AUDITED, group="thread", answer="lead")] * 3]
+    found = counted(
+        workflow, [*thread, REVIEWED, *[replace(UNCHECKED, group=str(each)) for each in range(2)]]
+    )
+    assert sum(row.items for row in found.rows) == 4
+    assert found.beside == 3
+
+
+def test_the_one_that_counts_is_the_lowest_by_a_keyed_hash(workflow: Workflow) -> None:
+    insert_past(workflow, [replace(REVIEWED, group="chat", label=f"label-{each}") for each in range(40)])
+    found = count_labels(workflow=workflow, now=NOW)
+    key = settings.SECRET_KEY.encode()
+    lowest = min(range(40), key=lambda each: group_hash(key, workflow.slug, f"item-{each}"))
+    assert [label for label, each in found.items() if each.rows] == [f"label-{lowest}"]
 
 
 def test_answers_given_at_the_desk_are_counted(workflow: Workflow, rosa: User) -> None:
