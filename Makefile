@@ -23,7 +23,7 @@ demo: ## everything, running, with sample data (PORT=8000; FRESH=1 deletes the d
 	@$(RUN) -m apps.demo $(if $(FRESH),--fresh)
 
 test: ## set up and run everything: lint, types, tests against real servers, a real browser
-	@$(PYTHON) apps/config/bootstrap.py test --browser -- -m ruff check .
+	@$(PYTHON) apps/config/bootstrap.py test --browser --mailbox -- -m ruff check .
 	@$(TEST) -m ruff format --check .
 	@$(TEST) -m mypy
 	@trap '$(TEST) -m apps.core.embedded stop var/test' EXIT; trap 'exit 130' INT TERM; \

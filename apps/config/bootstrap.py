@@ -32,7 +32,7 @@ ANOTHERS = (
     f"{ROOT / '.venv'} was made by another user and cannot be used or changed by this one: run as that user, or "
     "have it deleted."
 )
-USAGE = "usage: bootstrap.py run|test [--browser] -- ARGUMENTS OF PYTHON…"
+USAGE = "usage: bootstrap.py run|test [--browser] [--mailbox] -- ARGUMENTS OF PYTHON…"
 
 
 class CannotContinue(Exception):
@@ -178,6 +178,19 @@ def ensure_chromium(named: str) -> str:
     return found
 
 
+def ensure_dovecot() -> None:
+    """The IMAP server of the mailbox tests, which skip where it is missing and cannot be had.
+
+    Not on a machine that systemd runs: there Debian's package would start a mail server open to the network.
+    """
+    is_there = shutil.which("dovecot", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    if is_there or os.geteuid() != 0 or not shutil.which("apt-get") or Path("/run/systemd/system").exists():
+        return
+    say("Installing Dovecot for the mailbox tests from this system's packages …")
+    _apt_get("update", limit_s=180)
+    _apt_get("install", "--yes", "--no-install-recommends", "dovecot-imapd", limit_s=300)
+
+
 def _apt_get(*arguments: str, limit_s: int) -> None:
     try:
         done = subprocess.run(  # noqa: S603 - our own arguments
@@ -229,6 +242,8 @@ def main(arguments: list[str]) -> NoReturn:
         environment = prepare(arguments[0])
         if "--browser" in arguments[1:split]:
             os.environ["CHROMIUM"] = ensure_chromium(os.environ.get("CHROMIUM", ""))
+        if "--mailbox" in arguments[1:split]:
+            ensure_dovecot()
         # In place of this process, so that Ctrl-C and SIGTERM reach the command itself.
         os.execv(environment.python, [str(environment.python), *arguments[split + 1 :]])  # noqa: S606 - no shell is wanted
     except CannotContinue as error:
