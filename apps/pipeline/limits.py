@@ -17,6 +17,8 @@ MAX_PRIORITY = 1_000_000
 MAX_IMAGES = 4
 MAX_IMAGE_BYTES = 4 * 1024 * 1024
 MAX_IMAGE_PIXELS = 16_000_000
+MAX_IMAGE_SIDE = 16_383
+"""What a browser shows and WebP can hold."""
 MAX_PDF_PAGES = 4
 """A page becomes an image of the item, and a model reads four."""
 MAX_MAIL_BYTES = 35 * 1024 * 1024
@@ -25,3 +27,8 @@ MAX_MAIL_DEPTH = 30
 MAX_IMPORT_FILE_BYTES = 200 * 1024 * 1024
 MAX_IMPORT_COLUMNS = 500
 MAX_IMPORT_ROW_CHARACTERS = 8 * 1024 * 1024
+MAX_UPLOADS_AT_ONCE = 20
+MAX_OPEN_UPLOADS = 100
+"""Of a workflow: those that are neither imported nor cancelled lie in the database whole."""
+MAX_UPLOAD_REFUSALS = 100_000
+"""A pass over a file stops there: nobody reads more, and something else is wrong."""

@@ -135,6 +135,7 @@ class Upload(models.Model):
     claim_token = models.UUIDField(null=True, blank=True)
     claimed_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True, help_text="when the pass began")
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
