@@ -5,22 +5,27 @@ What is wrong with the whole file is told before its first row is taken; what is
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import repaired
 from apps.pipeline import limits
 from apps.pipeline.incoming import Incoming
 from apps.sources.cells import to_value
-from apps.sources.records import NAMED, Fields, repaired_value, to_incoming
+from apps.sources.chunks import ByteStream
+from apps.sources.columns import Roles
+from apps.sources.encodings import LOST, without_mark
+from apps.sources.records import repaired_value, to_incoming
 from apps.sources.tables import Line, Overlong, Table, UnreadableFile
+from apps.sources.understanding import SAMPLE_BYTES, Kind, Understanding
 
-SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 _CHUNK = 1 << 20
 
 
@@ -34,75 +39,67 @@ class Row:
     repaired: int = 0
 
 
-def read_rows(path: Path, fields: Fields) -> Iterator[Row]:
-    """Raises UnreadableFile at the first row or not at all."""
-    encoding = _check_file(path)
-    kind = SUFFIXES.get(path.suffix.lower()) or _guess_kind(path, encoding)
-    with _open(path, encoding, newline="\n" if kind == "jsonl" else "") as file:
-        has_rows = False
-        for row in _read_json_lines(file, fields) if kind == "jsonl" else _read_table(file, fields):
-            has_rows = True
-            yield row
-    if not has_rows:
+def read_rows(stream: ByteStream, understanding: Understanding) -> Iterator[Row]:
+    """Raises UnreadableFile at the first row or not at all. `stream` stands at the file's beginning; it stays open."""
+    if understanding.problem:
+        raise UnreadableFile(understanding.problem)
+    roles = understanding.roles
+    if not roles.texts:
+        raise UnreadableFile("has no column for the text")
+    if roles.received_at and roles.time_format is None:
+        raise UnreadableFile(f"has dates in {roles.received_at} that can be read in two ways: say which")
+    is_table = understanding.kind is Kind.CSV
+    text = io.TextIOWrapper(
+        io.BufferedReader(_Unclosed(stream), _CHUNK),
+        understanding.encoding,
+        errors=LOST,
+        newline="" if is_table else "\n",
+    )
+    rows = _read_table(text, understanding) if is_table else _read_json_lines(text, roles)
+    first = next(rows, None)
+    if first is None:
         raise UnreadableFile("has no rows")
+    yield first
+    yield from rows
 
 
-def _open(path: Path, encoding: str, newline: str) -> IO[str]:
-    # Halves of surrogate pairs are let in, to be replaced and counted like NUL; nothing else that is wrong is.
-    return path.open(encoding=encoding, errors="surrogatepass", newline=newline)
+class _Unclosed(io.RawIOBase):
+    """Keeps a stream open when what reads it is gone."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._stream.read(len(buffer)) or b""
+        buffer[: len(found)] = found
+        return len(found)
 
 
-def _check_file(path: Path) -> str:
-    """Its encoding."""
+def read_sample(path: Path) -> bytes:
+    """What `understand` looks at. Raises UnreadableFile for what is no file that may be read."""
     try:
         if not path.is_file():
             raise UnreadableFile("is a folder: name its files" if path.is_dir() else "is no file")
         size = path.stat().st_size
         with path.open("rb") as file:
-            start = file.read(4096)
+            start = file.read(SAMPLE_BYTES)
     except OSError as error:
         raise UnreadableFile(f"cannot be read: {error.strerror}") from error
     if size > limits.MAX_IMPORT_FILE_BYTES:
         raise UnreadableFile(f"has {size:,} bytes; the limit is {limits.MAX_IMPORT_FILE_BYTES:,}")
-    if start.startswith(b"PK\x03\x04"):
-        raise UnreadableFile("is a spreadsheet or an archive: save it as CSV UTF-8 first")
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return _check_encoding(path, "utf-16")
-    if start.count(0) > len(start) // 10:
-        raise UnreadableFile("is no text, or UTF-16 without its byte order mark: save it as UTF-8")
-    return _check_encoding(path, "utf-8-sig")
+    return start
 
 
-def _check_encoding(path: Path, encoding: str) -> str:
-    # A pass of its own, so that a file in another encoding is not taken by half.
-    line = 1
-    with _open(path, encoding, newline="") as file:
-        try:
-            while text := file.read(_CHUNK):
-                line += text.count("\n")
-        except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
-            raise UnreadableFile(
-                f"is neither UTF-8 nor UTF-16 (byte 0x{error.object[error.start]:02X} in line {line:,}): save it "
-                "as UTF-8, in a spreadsheet program as “CSV UTF-8”"
-            ) from error
-        except UnicodeError as error:  # UTF-16 that ends in the middle of a character
-            raise UnreadableFile(f"is no whole {encoding.upper()} text: {error}") from error
-    return encoding
-
-
-def _guess_kind(path: Path, encoding: str) -> str:
-    with _open(path, encoding, newline="") as file:
-        start = file.read(4096).lstrip()
-    if start.startswith("["):
-        raise UnreadableFile("is one JSON array: write one object a line (JSONL)")
-    return "jsonl" if start.startswith("{") else "csv"
-
-
-def _lines(file: IO[str]) -> Iterator[Line]:
+def _lines(file: io.TextIOWrapper) -> Iterator[Line]:
     """Each line with its end; one over the limit is passed over in pieces."""
     limit = limits.MAX_IMPORT_ROW_CHARACTERS
+    is_first = True
     while line := file.readline(limit):
+        if is_first:
+            line, is_first = without_mark(line), False
         if len(line) < limit or line.endswith(("\n", "\r")):
             yield line
             continue
@@ -113,16 +110,16 @@ def _lines(file: IO[str]) -> Iterator[Line]:
         yield Overlong(quotes)
 
 
-def _read_json_lines(file: IO[str], fields: Fields) -> Iterator[Row]:
+def _read_json_lines(file: io.TextIOWrapper, roles: Roles) -> Iterator[Row]:
     for number, line in enumerate(_lines(file), start=1):
         if isinstance(line, Overlong):
             limit = limits.MAX_IMPORT_ROW_CHARACTERS
             yield Row(number, None, (FieldProblem("row", f"is longer than {limit:,} characters"),))
         elif line.strip():
-            yield _read_json(number, line, fields)
+            yield _read_json(number, line, roles)
 
 
-def _read_json(number: int, line: str, fields: Fields) -> Row:
+def _read_json(number: int, line: str, roles: Roles) -> Row:
     line, count = repaired(line.strip())
     try:
         record, more = repaired_value(
@@ -136,7 +133,7 @@ def _read_json(number: int, line: str, fields: Fields) -> Row:
         why = f"is nested deeper than {limits.MAX_DEPTH} levels"
     else:
         if isinstance(record, dict):
-            return _to_row(number, record, fields, count + more)
+            return _to_row(number, record, roles, count + more)
         why = "must be an object with named fields"
     return Row(number, None, (FieldProblem("row", why),))
 
@@ -154,38 +151,30 @@ def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _read_table(file: IO[str], fields: Fields) -> Iterator[Row]:
-    table = Table(_lines(file))
-    for wanted, option in ((fields.ids, "--id-field"), (fields.texts, "--text-field")):
-        if not set(wanted) & set(table.header):
-            raise UnreadableFile(
-                f"has no column {' or '.join(wanted)} (its columns: {', '.join(table.header)[:300]}): "
-                f"name it by {option}"
-            )
-    as_text = {*fields.ids, *fields.texts, *NAMED} - {"priority"}
+def _read_table(file: io.TextIOWrapper, understanding: Understanding) -> Iterator[Row]:
+    table = Table(_lines(file), understanding.delimiter)
+    roles, header = understanding.roles, table.header
+    width = len(header)
+    value_of = partial(to_value, delimiter=table.delimiter)
     for row in table:
-        problem = row.problem
-        if problem is None and not any(cell.strip() for cell in row.cells):
-            continue
-        if problem is None and len(row.cells) != len(table.header):
-            problem = FieldProblem(
-                "row", f"has {len(row.cells):,} cells; the header has {len(table.header):,}"
-            )
+        problem, cells = row.problem, row.cells
+        if problem is None and len(cells) != width:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) < width or any(cell.strip() for cell in cells[width:]):
+                problem = FieldProblem("row", f"has {len(cells):,} cells; the header has {width:,}")
         if problem is not None:
             yield Row(row.number, None, (problem,))
             continue
         record = {
-            name: (cell.strip() if name in fields.ids else cell)
-            if name in as_text
-            else to_value(cell, table.delimiter)
-            for name, cell in zip(table.header, row.cells, strict=True)
-            if cell.strip()
+            name: cell for name, cell in zip(header, cells, strict=False) if cell and not cell.isspace()
         }
-        yield _to_row(row.number, record, fields, row.repaired)
+        if record:
+            yield _to_row(row.number, record, roles, row.repaired, value_of)
 
 
-def _to_row(number: int, record: Mapping[str, Any], fields: Fields, count: int) -> Row:
+def _to_row(number: int, record: Mapping[str, Any], roles: Roles, lost: int, value_of: Any = None) -> Row:
     try:
-        return Row(number, to_incoming(record, fields), (), count)
+        return Row(number, to_incoming(record, roles, to_value=value_of, lost=lost), (), lost)
     except InvalidInput as error:
-        return Row(number, None, error.problems, count)
+        return Row(number, None, error.problems, lost)

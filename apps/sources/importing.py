@@ -22,11 +22,12 @@ BATCH_CHARACTERS = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """`is_changed`: the external id is taken by an item with other content."""
+    """`is_changed`: the external id is taken by an item with other content. `external_id` is "" when not known."""
 
     number: int
     problems: tuple[FieldProblem, ...]
     is_changed: bool = False
+    external_id: str = ""
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ class Import:
             incoming = [row.incoming for row in readable if row.incoming is not None]
             refused = self._preview(incoming) if self.dry_run else self._add(incoming, now)
             numbered = [
-                RefusedRow(readable[index].number, problems, is_changed)
+                RefusedRow(readable[index].number, problems, is_changed, _name(incoming[index]))
                 for index, problems, is_changed in refused
             ]
             lost = {row.number for row in numbered}
@@ -125,6 +126,11 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _name(incoming: Incoming) -> str:
+    """A row may be refused because its id is none."""
+    return incoming.external_id if isinstance(incoming.external_id, str) else ""
 
 
 def _size(incoming: Incoming) -> int:

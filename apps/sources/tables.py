@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from apps.core.errors import FieldProblem
-from apps.core.text import repaired
+from apps.core.text import repaired, unstorable_at
 from apps.pipeline import limits
 
-DELIMITERS = ",;\t"
+DELIMITERS = ",;\t|"
+_NAMED = re.compile(r"sep=(.)[\r\n]*", re.IGNORECASE)
+_MOST_REPLAYED = 4 * limits.MAX_IMPORT_ROW_CHARACTERS
 
 
 class UnreadableFile(Exception):
@@ -34,7 +37,7 @@ class _OverlongLine(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """`number` counts as a spreadsheet does, the header being row 1; `repaired` is of replaced characters."""
+    """`number` counts as a spreadsheet does, from 1 and the header too; `repaired` is of replaced characters."""
 
     number: int
     cells: list[str]
@@ -43,88 +46,129 @@ class TableRow:
 
 
 class Table:
-    """The rows of a CSV file. csv.reader loses its place in a broken row; counting quotes finds it again.
+    """The rows of a CSV file after its header. csv.reader loses its place in a broken row; this finds it again.
 
-    `lines` keep their ends. Raises UnreadableFile when the header cannot be used.
+    `lines` keep their ends. Empty lines and one that names the delimiter may stand before the header.
+    Raises UnreadableFile when the header cannot be used.
     """
 
-    def __init__(self, lines: Iterator[Line]) -> None:
+    def __init__(self, lines: Iterator[Line], delimiter: str) -> None:
+        self.delimiter = delimiter
         self._lines = lines
-        self._row = 1
-        self._is_quoted = False
-        self._replaced = 0
-        first = next(lines, "")
-        named = re.fullmatch(r"sep=(.)[\r\n]*", first, re.IGNORECASE) if isinstance(first, str) else None
-        if named:  # how spreadsheet programs tell each other
-            first = next(lines, "")
-            self._row = 2
-        if isinstance(first, Overlong):
-            raise UnreadableFile(f"has a header longer than {limits.MAX_IMPORT_ROW_CHARACTERS:,} characters")
-        first = repaired(first)[0]
-        self.delimiter = named[1] if named else _sniff(first)
-        self.header = _check_header(next(csv.reader([first], delimiter=self.delimiter), []))
+        self._again: deque[str] = deque()
+        self._replayed = 0
+        self._held: list[str] = []
+        self._length = 0
+        self._overlong_quotes = 0
+        self._repaired = 0
+        self._rows = self._read()
+        self.header = self._read_header()
 
     def __iter__(self) -> Iterator[TableRow]:
+        return self._rows
+
+    def _read_header(self) -> list[str]:
+        for row in self._rows:
+            if row.problem is not None:
+                raise UnreadableFile(f"has a header that {row.problem.message}")
+            if self._held and _NAMED.fullmatch(self._held[0]):  # how spreadsheet programs tell each other
+                continue
+            if any(cell.strip() for cell in row.cells):
+                return _check_header(row.cells)
+        return []
+
+    def _read(self) -> Iterator[TableRow]:
         # One setting for all of Python; only ever set to this.
         csv.field_size_limit(limits.MAX_IMPORT_ROW_CHARACTERS)
+        reader = self._new_reader()
+        number = 0
         while True:
-            self._row += 1
-            self._replaced, self._is_quoted = 0, False
+            number += 1
+            self._held.clear()
+            self._length = self._overlong_quotes = self._repaired = 0
             cells: list[str] = []
             problem = None
             try:
-                # A reader for each row: one that failed would go on in the middle of a cell.
-                cells = next(csv.reader(self._watched(), delimiter=self.delimiter, strict=True))
+                cells = next(reader)
             except StopIteration:
                 return
-            except _OverlongLine:
-                problem = self._pass_over(_too_long())
-            except csv.Error as error:
-                is_long = "field larger" in str(error)
-                problem = self._pass_over(
-                    _too_long() if is_long else FieldProblem("row", f"is no CSV: {error}")
-                )
-            yield TableRow(self._row, cells, problem, self._replaced)
+            except (_OverlongLine, csv.Error) as error:
+                problem = self._pass_over(error)
+                # One that failed would go on in the middle of a cell.
+                reader = self._new_reader()
+            yield TableRow(number, cells, problem, self._repaired)
+
+    def _new_reader(self) -> Iterator[list[str]]:
+        return csv.reader(self._watched(), delimiter=self.delimiter, strict=True)
+
+    def _next_line(self) -> Line | None:
+        return self._again.popleft() if self._again else next(self._lines, None)
 
     def _watched(self) -> Iterator[str]:
-        length = 0
-        for line in self._lines:
-            self._count_quotes(line)
+        while (line := self._next_line()) is not None:
             if isinstance(line, Overlong):
+                self._overlong_quotes += line.quotes
                 raise _OverlongLine
-            length += len(line)
-            if length > limits.MAX_IMPORT_ROW_CHARACTERS:
+            self._held.append(line)
+            self._length += len(line)
+            if self._length > limits.MAX_IMPORT_ROW_CHARACTERS:
                 raise _OverlongLine
-            text, count = repaired(line)
-            self._replaced += count
-            yield text
+            if unstorable_at(line) is not None:
+                line, count = repaired(line)
+                self._repaired += count
+            yield line
 
-    def _count_quotes(self, line: Line) -> None:
-        quotes = line.quotes if isinstance(line, Overlong) else line.count('"')
-        self._is_quoted ^= bool(quotes % 2)
-
-    def _pass_over(self, problem: FieldProblem) -> FieldProblem:
+    def _pass_over(self, error: Exception) -> FieldProblem:
         """Reads on to the end of the row that is broken."""
-        while self._is_quoted:
-            line = next(self._lines, None)
+        if "unexpected end" in str(error):
+            return self._read_again()
+        quotes = self._overlong_quotes + sum(line.count('"') for line in self._held)
+        while quotes % 2:
+            line = self._next_line()
             if line is None:
                 return FieldProblem(
                     "row", "opens a quotation mark that is never closed: nothing after it is read"
                 )
-            self._count_quotes(line)
-        return problem
+            quotes += line.quotes if isinstance(line, Overlong) else line.count('"')
+        if isinstance(error, _OverlongLine) or "field larger" in str(error):
+            return FieldProblem("row", f"is longer than {limits.MAX_IMPORT_ROW_CHARACTERS:,} characters")
+        return FieldProblem("row", f"is no CSV: {error}")
+
+    def _read_again(self) -> FieldProblem:
+        """The file ended inside quotation marks: what stands after the line that opened them is read on its own."""
+        rest = self._held[1:]
+        self._replayed += sum(len(line) for line in rest)
+        why = "opens a quotation mark that is never closed"
+        if self._replayed > _MOST_REPLAYED:  # each such line reads to the end of the file
+            return FieldProblem("row", f"{why}: nothing after it is read")
+        self._again.extend(rest)
+        return FieldProblem("row", why)
 
 
-def _too_long() -> FieldProblem:
-    return FieldProblem("row", f"is longer than {limits.MAX_IMPORT_ROW_CHARACTERS:,} characters")
+def named_delimiter(text: str) -> str | None:
+    """What a first line `sep=;` says."""
+    first = text.lstrip("\r\n").split("\n", 1)[0]
+    found = _NAMED.fullmatch(first)
+    return found[1] if found else None
 
 
-def _sniff(header: str) -> str:
-    """Whichever delimiter cuts the header into most columns."""
-    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([header], delimiter=delimiter), [])))
+def sniff_delimiter(text: str) -> str:
+    """Whichever cuts the most rows of the beginning as it cuts the header, into most columns among equals."""
+    lines = text.lstrip().splitlines(keepends=True)[:200]
+
+    def fitness(delimiter: str) -> tuple[float, int]:
+        rows = csv.reader(lines, delimiter=delimiter)
+        widths = [len(row) for row in rows if row]
+        if not widths or widths[0] < 2:
+            return 0, 0
+        return round(sum(width == widths[0] for width in widths) / len(widths), 1), widths[0]
+
+    return max(DELIMITERS, key=fitness)
 
 
 def _check_header(names: list[str]) -> list[str]:
+    while names and not names[-1].strip():  # cells that were once used, right of the table
+        names = names[:-1]
     if len(names) > limits.MAX_IMPORT_COLUMNS:
         raise UnreadableFile(f"has {len(names):,} columns; the limit is {limits.MAX_IMPORT_COLUMNS}")
     names = [name.strip() or f"column_{index}" for index, name in enumerate(names, start=1)]

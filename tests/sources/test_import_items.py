@@ -74,6 +74,9 @@ def test_a_dry_run_writes_nothing_and_says_the_same(workflow: Workflow, tmp_path
     path = jsonl(tmp_path, *rows)
     code, lines, _ = run(path, "--dry-run")
     assert code == 3
+    assert (
+        lines[0] == f"{path}: jsonl, utf-8 (valid throughout what was looked at), id from id, text from text"
+    )
     assert lines[-1] == "new 1, existing 2, changed 2, refused 1, repaired 0; nothing was written"
     assert Item.objects.count() == 2
     assert run(path)[1][-1] == "accepted 1, existing 2, refused 3, repaired 0"
@@ -83,6 +86,43 @@ def test_nothing_that_could_be_read(workflow: Workflow, tmp_path: Path) -> None:
     code, lines, errors = run(tmp_path / "none.csv")
     assert (code, lines) == (2, ["accepted 0, existing 0, refused 0, repaired 0"])
     assert errors == f"{tmp_path / 'none.csv'} is no file.\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "asked"),
+    [
+        (
+            "a,text",
+            "let each row's content be its id by --id-field, or --id-from-content (its columns: a, text)",
+        ),
+        ("id,b", "no column is known to be the text: name it by --text-field"),
+        ("id,text,date", "can be read day first and month first: say which by --time-format"),
+    ],
+)
+def test_what_cannot_be_told_is_asked(workflow: Workflow, tmp_path: Path, header: str, asked: str) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text(
+        f"{header}\n1,Hello,03/04/2026\n".replace(
+            "o,03/04/2026", "o" + ",03/04/2026" * (header.count(",") - 1)
+        )
+    )
+    code, _, errors = run(path)
+    assert code == 2
+    assert asked in errors
+
+
+def test_what_was_asked_can_be_said(workflow: Workflow, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_bytes("Datum;Betreff;Nachricht\r\n03.04.26;Größe;passt\r\n".encode("utf-16-le"))
+    assert run(path, "--id-from-content", "--time-format", "dmy")[0] == 0
+    item = Item.objects.get()
+    assert (str(item.received_at), item.title) == (
+        "2026-04-03 00:00:00+00:00",
+        "Betreff: Größe Nachricht: passt",
+    )
+    assert run(path, "--id-from-content", "--time-format", "dmy")[1] == [
+        "accepted 0, existing 1, refused 0, repaired 0"
+    ]
 
 
 def test_one_file_of_two(workflow: Workflow, tmp_path: Path) -> None:
@@ -102,7 +142,7 @@ def test_more_rows_than_a_batch(workflow: Workflow, tmp_path: Path) -> None:
     assert run(path)[:2] == (
         3,
         [
-            f"{path} row 1203: state is missing: the text (state or text or body)",
+            f"{path} row 1203: state is missing: the text (text)",
             "accepted 1201, existing 0, refused 1, repaired 0",
         ],
     )

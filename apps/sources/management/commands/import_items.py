@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.sources.files import read_rows
+from apps.core.errors import InvalidInput
+from apps.sources.files import read_rows, read_sample
 from apps.sources.importing import Import, RefusedRow
-from apps.sources.records import IDS, TEXTS, Fields
 from apps.sources.tables import UnreadableFile
+from apps.sources.times import TimeFormat
+from apps.sources.understanding import Overrides, Understanding, understand
 from apps.workflows.models import Workflow
 
 SOME_REFUSED = 3
@@ -30,9 +33,25 @@ class Command(BaseCommand):
         parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         parser.add_argument("--workflow", required=True, metavar="SLUG")
         parser.add_argument(
-            "--id-field", metavar="NAME", help=f"holds the external id; else {' or '.join(IDS)}"
+            "--id-field", metavar="NAME", help="holds the external id; else found by its name"
         )
-        parser.add_argument("--text-field", metavar="NAME", help=f"holds the text; else {' or '.join(TEXTS)}")
+        parser.add_argument(
+            "--id-from-content", action="store_true", help="no column is the id: a row's content makes one"
+        )
+        parser.add_argument(
+            "--text-field",
+            metavar="NAME",
+            action="append",
+            help="holds the text; given several times, the item is an object of these; else found by its name",
+        )
+        parser.add_argument(
+            "--time-field", metavar="NAME", help="when it was received; else found by its name"
+        )
+        parser.add_argument(
+            "--time-format", choices=list(TimeFormat), help="such as dmy for 30.11.2026 09:00"
+        )
+        parser.add_argument("--encoding", metavar="NAME", help="such as windows-1256; else found out")
+        parser.add_argument("--delimiter", metavar="CHARACTER", help="of a table; else found out")
         parser.add_argument("--dry-run", action="store_true", help="write nothing; say what would happen")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,23 +61,62 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no workflow {options['workflow']!r}; there are: {known}.", returncode=NOTHING_READ
             )
-        fields = Fields(options["id_field"], options["text_field"])
         run = Import(workflow, dry_run=options["dry_run"])
-        unreadable = [path for path in options["paths"] if not self._take_file(run, path, fields)]
+        unreadable = [path for path in options["paths"] if not self._take_file(run, path, options)]
         self.stdout.write(_summary(run))
         if not run.counts.rows:
             sys.exit(NOTHING_READ)
         if unreadable or run.counts.refused or run.counts.changed:
             sys.exit(SOME_REFUSED)
 
-    def _take_file(self, run: Import, path: Path, fields: Fields) -> bool:
+    def _take_file(self, run: Import, path: Path, options: dict[str, Any]) -> bool:
         try:
-            for row in run.take(read_rows(path, fields), now=timezone.now()):
-                self.stdout.write(_line(path, row))
+            found = _understand(path, run.workflow, options)
+            if options["dry_run"]:
+                self.stdout.write(f"{path}: {_printable(found.sentence)}")
+            with path.open("rb") as stream:
+                for row in run.take(read_rows(stream, found), now=timezone.now()):
+                    self.stdout.write(_line(path, row))
         except UnreadableFile as error:
             self.stderr.write(f"{path} {error}.")
             return False
         return True
+
+
+def _understand(path: Path, workflow: Workflow, options: dict[str, Any]) -> Understanding:
+    """With what the options say. Raises UnreadableFile for what they would have to say."""
+    overrides = Overrides(options["encoding"], options["delimiter"])
+    try:
+        found = understand(
+            read_sample(path), name=path.name, overrides=overrides, time_zone=workflow.time_zone
+        )
+        if found.problem or not found.kind.has_columns:
+            return found
+        roles = found.roles
+        roles = replace(
+            roles,
+            external_id="" if options["id_from_content"] else options["id_field"] or roles.external_id,
+            texts=tuple(options["text_field"] or roles.texts),
+            received_at=options["time_field"] or roles.received_at,
+            time_format=TimeFormat(options["time_format"]) if options["time_format"] else roles.time_format,
+        )
+        found = found.with_roles(roles)
+    except InvalidInput as error:
+        raise UnreadableFile("; ".join(problem.message for problem in error.problems)) from error
+    for question in found.questions:
+        option = _OPTIONS[question.path]
+        if question.path != "external_id" or not options["id_from_content"]:
+            raise UnreadableFile(
+                f"{question.message} by {option} (its columns: {', '.join(found.columns)[:300]})"
+            )
+    return found
+
+
+_OPTIONS = {
+    "external_id": "--id-field, or --id-from-content",
+    "texts": "--text-field",
+    "received_at": "--time-format",
+}
 
 
 def _line(path: Path, row: RefusedRow) -> str:
