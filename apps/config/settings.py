@@ -172,6 +172,16 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "apps.pipeline.tasks.sweep", "schedule": 5.0, "options": {"expires": 5.0}},
+    "deliveries": {
+        "task": "apps.sources.tasks.work_off_deliveries",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
+    "old_deliveries": {
+        "task": "apps.sources.tasks.sweep_deliveries",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
     "exports": {"task": "apps.api.tasks.make_exports", "schedule": 30.0, "options": {"expires": 30.0}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")

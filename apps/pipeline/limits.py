@@ -36,3 +36,5 @@ MAX_UPLOAD_REFUSALS = 100_000
 """A pass over a file stops there: nobody reads more, and something else is wrong."""
 MAX_MAIL_TEXT_CHARACTERS = 4 * 1024 * 1024
 """Of a mail's text and of its HTML so much is kept for people; the model's share is MAX_STATE_BYTES."""
+MAX_MEDIA_BYTES = 16 * 1024 * 1024
+"""Of a picture or document fetched from WhatsApp."""

@@ -23,9 +23,17 @@ IGNORED = ("reaction", "system", "request_welcome")
 
 @dataclass(frozen=True, slots=True)
 class Media:
+    """Something sent along: `kind` is image, document, sticker, video or audio."""
+
     id: str
+    kind: str
     content_type: str
     name: str
+
+    @property
+    def can_be_looked_at(self) -> bool:
+        is_drawn = self.content_type.startswith("image/") or self.content_type == "application/pdf"
+        return self.kind == "image" or (self.kind == "document" and is_drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def _media(message: Object, kind: str) -> Media | None:
     if kind not in MEDIA or not sent:
         return None
     mime = text_of(sent.get("mime_type")).split(";")[0].strip()
-    return Media(text_of(sent.get("id")), mime, text_of(sent.get("filename")) or kind)
+    return Media(text_of(sent.get("id")), kind, mime, text_of(sent.get("filename")) or kind)
 
 
 def _time(text: str) -> datetime | None:

@@ -1,0 +1,79 @@
+"""A posted item, in the form the API has, as the loop takes it: field by field, every problem named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from apps.core.errors import FieldProblem, InvalidInput
+from apps.core.text import step
+from apps.pipeline.incoming import Incoming, IncomingAttachment
+from apps.sources.enclosures import to_pictures
+
+FIELDS = ("external_id", "state", "metadata", "received_at", "priority", "group", "images")
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """What stands for a field that was left out."""
+
+    external_id: str = ""
+    received_at: datetime | None = None
+
+
+def to_incoming(row: Any, otherwise: Otherwise = Otherwise()) -> Incoming | list[FieldProblem]:
+    """Nothing is converted: a priority of "1" is refused, not read as 1. Limits are `check_incoming`'s."""
+    if not isinstance(row, Mapping):
+        return [FieldProblem("", "must be an object")]
+    images = row.get("images") or []
+    problems = [*_problems(row, images)]
+    attachments: tuple[IncomingAttachment, ...] = ()
+    try:
+        attachments = to_pictures(images) if isinstance(images, list) else ()
+    except InvalidInput as error:
+        problems += error.problems
+    received_at = otherwise.received_at
+    try:
+        received_at = to_time(row["received_at"]) if row.get("received_at") is not None else received_at
+    except ValueError as error:
+        problems.append(FieldProblem("received_at", str(error)))
+    if problems:
+        return problems
+    return Incoming(
+        external_id=row.get("external_id", otherwise.external_id),
+        state=row.get("state", ""),
+        metadata=row.get("metadata") or {},
+        received_at=received_at,
+        priority=row.get("priority") or 0,
+        group=row.get("group") or "",
+        attachments=attachments,
+    )
+
+
+def to_time(value: Any) -> datetime:
+    """Raises ValueError with a sentence."""
+    example = "RFC 3339, such as 2026-11-30T09:00:00Z"
+    if not isinstance(value, str) or "T" not in value.upper():
+        raise ValueError(f"must be a time ({example})")
+    try:
+        time = datetime.fromisoformat(value.upper())
+    except ValueError:
+        raise ValueError(f"is not a time that exists ({example})") from None
+    if time.tzinfo is None:
+        raise ValueError(f"needs a time zone ({example})")
+    return time
+
+
+def _problems(row: Mapping[str, Any], images: Any) -> Iterator[FieldProblem]:
+    yield from (FieldProblem(step(name), "is not known here") for name in row if name not in FIELDS)
+    if "state" not in row and not images:
+        yield FieldProblem("state", "is missing")
+    if not isinstance(images, list):
+        yield FieldProblem("images", "must be an array")
+    priority = row.get("priority")
+    if priority is not None and (isinstance(priority, bool) or not isinstance(priority, int)):
+        yield FieldProblem("priority", "must be a whole number")
+    if not isinstance(row.get("group") or "", str):
+        yield FieldProblem("group", "must be a text")

@@ -1,0 +1,59 @@
+"""What was read of a post, before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from apps.core.errors import FieldProblem
+from apps.core.text import repaired
+from apps.pipeline.incoming import Incoming
+from apps.sources.records import repaired_value
+
+LONGEST_NOTE = 500
+MOST_NAMED = 10
+
+
+@dataclass(slots=True)
+class Reading:
+    """What can be taken and what cannot, each with its place in the post; `waiting` is why some must wait."""
+
+    taken: list[tuple[str, Incoming]] = field(default_factory=list)
+    problems: list[FieldProblem] = field(default_factory=list)
+    ignored: str = ""
+    waiting: str = ""
+
+
+def at(place: str, problem: FieldProblem) -> FieldProblem:
+    path = f"{place}.{problem.path}" if place and problem.path else place or problem.path
+    return FieldProblem(path, problem.message)
+
+
+def storable(incoming: Incoming) -> Incoming:
+    """With what cannot be stored replaced: the sender was answered already and cannot mend it.
+
+    Raises RecursionError for a state nested deeper than Python likes.
+    """
+    parts = (incoming.external_id, incoming.state, dict(incoming.metadata), incoming.group)
+    (external_id, a), (state, b), (metadata, c), (group, d) = (repaired_value(each) for each in parts)
+    if not (lost := a + b + c + d):
+        return incoming
+    told = f"{lost:,} characters that cannot be stored were replaced."
+    return replace(
+        incoming,
+        external_id=external_id,
+        state=state,
+        metadata=metadata,
+        group=group,
+        repairs=(*incoming.repairs, told),
+    )
+
+
+def to_note(problems: Sequence[FieldProblem], ignored: str) -> str:
+    """For the sources page: what was not taken and why, then what was left out."""
+    told = [f"{each.path}: {each.message}" if each.path else each.message for each in problems[:MOST_NAMED]]
+    if len(problems) > MOST_NAMED:
+        told.append(f"and {len(problems) - MOST_NAMED:,} more")
+    parts = [f"Not taken: {'; '.join(told)}."] if told else []
+    note = " ".join([*parts, *([f"Left out: {ignored}."] if ignored else [])])
+    return repaired(note)[0][:LONGEST_NOTE]
