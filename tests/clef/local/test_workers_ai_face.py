@@ -29,7 +29,7 @@ def post(
 
 def code_of(reply: httpx.Response) -> tuple[int, int]:
     document = reply.json()
-    assert (document["success"], document["result"]) == (False, None)
+    assert (document["success"], document["result"] or None) == (False, None)
     return reply.status_code, document["errors"][0]["code"]
 
 
