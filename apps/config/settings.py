@@ -183,6 +183,16 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600.0},
     },
     "exports": {"task": "apps.api.tasks.make_exports", "schedule": 30.0, "options": {"expires": 30.0}},
+    "uploads": {
+        "task": "apps.sources.tasks.work_on_uploads",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
+    "old_uploads": {
+        "task": "apps.sources.tasks.sweep_uploads",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 

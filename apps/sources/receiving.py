@@ -42,11 +42,13 @@ class Receiver(FileUploadHandler):
         self._chunks = 0
         self.arrived: list[Upload] = []
         self.refused: list[Upload] = []
+        self.is_too_many = False
 
-    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]  # Django's own has seven arguments; the rest is the browser's guess
+    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
         if field_name != FIELD:
             raise SkipFile
         if len(self.arrived) + len(self.refused) >= limits.MAX_UPLOADS_AT_ONCE:
+            self.is_too_many = True
             raise StopUpload(connection_reset=False)
         self._upload = Upload.objects.create(
             workflow=self._workflow,
@@ -67,13 +69,13 @@ class Receiver(FileUploadHandler):
         self._digest.update(raw_data)
         self._held += raw_data
         while len(self._held) >= CHUNK_BYTES:
-            self._write(CHUNK_BYTES)
+            self._write(self._upload, CHUNK_BYTES)
 
     def file_complete(self, file_size: int) -> None:
         if self._upload is None:
             return
         if self._held:
-            self._write(len(self._held))
+            self._write(self._upload, len(self._held))
         self._upload.sha256 = self._digest.hexdigest()
         self._upload.save(update_fields=["size", "sha256"])
         self.arrived.append(self._upload)
@@ -89,9 +91,9 @@ class Receiver(FileUploadHandler):
         ).delete()
         self._refuse(CUT_OFF)
 
-    def _write(self, size: int) -> None:
+    def _write(self, upload: Upload, size: int) -> None:
         content = bytes(self._held[:size])
-        UploadChunk.objects.create(upload=self._upload, position=self._chunks, content=content)
+        UploadChunk.objects.create(upload=upload, position=self._chunks, content=content)
         del self._held[:size]
         self._chunks += 1
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
+from apps.sources import uploading, uploads
+from apps.sources.wake import wake
 from apps.sources.webhooks import working
 
 
@@ -16,3 +18,15 @@ def work_off_deliveries() -> None:
 @shared_task
 def sweep_deliveries() -> None:
     working.sweep_deliveries(now=timezone.now())
+
+
+@shared_task
+def work_on_uploads() -> None:
+    """One at a time, and then back into the queue: decisions stand there, too."""
+    if uploading.work_on_next_upload(now=timezone.now):
+        wake(uploads.TASK)
+
+
+@shared_task
+def sweep_uploads() -> None:
+    uploads.sweep_uploads(now=timezone.now())

@@ -2,9 +2,33 @@ from __future__ import annotations
 
 from django.urls import path
 
+from apps.sources import views_uploads
 from apps.sources.webhooks.views import hook
 
 app_name = "sources"
 urlpatterns = [
     path("hooks/<uuid:public_id>/", hook, name="hook"),
+    path("w/<slug:slug>/sources/uploads/", views_uploads.uploads, name="uploads"),
+    path("w/<slug:slug>/sources/uploads/new/", views_uploads.upload_new, name="upload_new"),
+    path("w/<slug:slug>/sources/uploads/<int:upload_id>/", views_uploads.upload, name="upload"),
+    path(
+        "w/<slug:slug>/sources/uploads/<int:upload_id>/decide/",
+        views_uploads.upload_decide,
+        name="upload_decide",
+    ),
+    path(
+        "w/<slug:slug>/sources/uploads/<int:upload_id>/import/",
+        views_uploads.upload_import,
+        name="upload_import",
+    ),
+    path(
+        "w/<slug:slug>/sources/uploads/<int:upload_id>/cancel/",
+        views_uploads.upload_cancel,
+        name="upload_cancel",
+    ),
+    path(
+        "w/<slug:slug>/sources/uploads/<int:upload_id>/refused.csv",
+        views_uploads.upload_refused,
+        name="upload_refused",
+    ),
 ]

@@ -34,6 +34,13 @@ EXPECTED = {
     "insights:token_revoke": "manager",
     "insights:limits_update": "manager",
     "insights:operate": "operator",
+    "sources:uploads": "manager",
+    "sources:upload_new": "manager",
+    "sources:upload": "manager",
+    "sources:upload_decide": "manager",
+    "sources:upload_import": "manager",
+    "sources:upload_cancel": "manager",
+    "sources:upload_refused": "manager",
     "calibration:overview": "manager",
     "calibration:policy": "manager",
     "calibration:policy_new": "manager",
@@ -85,7 +92,14 @@ def people(workflow: Workflow, other_workflow: Workflow) -> dict[str, Client]:
 
 
 def address(name: str, workflow: Workflow, item: Item) -> str:
-    values = {"slug": workflow.slug, "item_id": item.pk, "version": 1, "user_id": 1, "token_id": 1}
+    values = {
+        "slug": workflow.slug,
+        "item_id": item.pk,
+        "version": 1,
+        "user_id": 1,
+        "token_id": 1,
+        "upload_id": 1,
+    }
     return reverse(name, kwargs={key: values[key] for key in URLS[name].pattern.converters})
 
 
