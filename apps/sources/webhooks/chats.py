@@ -26,7 +26,7 @@ def read_chats(
 ) -> Reading:
     """A message whose picture cannot be fetched now waits; on the last try it is taken without."""
     post = read_post(body)
-    ignored = ", ".join(f"{count:,} {what}" for what, count in sorted(post.ignored.items()) if count)
+    ignored = ", ".join(f"{what} ({count:,})" for what, count in sorted(post.ignored.items()) if count)
     reading = Reading(problems=post.problems, ignored=ignored)
     known = _known(source, [each.incoming.external_id for each in post.messages if each.media])
     fetcher = _Fetcher(whatsapp_settings(source), until=clock() + FETCH_S, clock=clock)

@@ -17,7 +17,7 @@ from apps.sources.webhooks.loose import Object, list_of, object_of, text_of
 from apps.sources.webhooks.whatsapp_words import in_words
 
 MEDIA = ("image", "document", "sticker", "video", "audio")
-IGNORED = ("reaction", "system", "request_welcome")
+IGNORED = {"reaction": "reactions", "system": "notices", "request_welcome": "welcomes"}
 """Nothing that somebody would have to answer."""
 
 
@@ -78,7 +78,7 @@ def _read_change(post: Post, value: Object, path: str) -> None:
     for index, message in enumerate(list_of(value.get("messages"))):
         kind = text_of(object_of(message).get("type"))
         if kind in IGNORED:
-            post.ignored[f"{kind}s"] += 1
+            post.ignored[IGNORED[kind]] += 1
             continue
         read = _read_message(object_of(message), object_of(value.get("metadata")), names)
         if read.incoming.external_id:

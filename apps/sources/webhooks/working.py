@@ -76,13 +76,13 @@ def _try(delivery: Delivery, *, now: datetime) -> None:
         raise
     except Exception as error:
         log.exception("delivery_broke", delivery=delivery.pk)
-        _put_back(delivery, f"{type(error).__name__} while it was worked off.", now=now)
+        _put_back(delivery, f"{type(error).__name__} while it was worked off.")
 
 
 def work_off(delivery: Delivery, *, now: datetime) -> None:
     """Raises ClaimLost."""
     if delivery.attempts > MOST_ATTEMPTS:
-        why = f"Given up after {MOST_ATTEMPTS} tries. {delivery.note}"
+        why = f"Given up after {MOST_ATTEMPTS} tries. {delivery.note}".strip()
         _finish(delivery, status=Delivery.Status.REFUSED, note=why[:LONGEST_NOTE], done_at=now)
         return
     try:
@@ -120,7 +120,7 @@ def _store(delivery: Delivery, reading: Reading, *, now: datetime) -> None:
     ]
     delivery.items += intake.created
     if reading.waiting:
-        _put_back(delivery, reading.waiting, now=now)
+        _put_back(delivery, reading.waiting)
         return
     is_whole = not problems
     _finish(
@@ -132,9 +132,9 @@ def _store(delivery: Delivery, reading: Reading, *, now: datetime) -> None:
     )
 
 
-def _put_back(delivery: Delivery, why: str, *, now: datetime) -> None:
+def _put_back(delivery: Delivery, why: str) -> None:
     pause = timedelta(seconds=FIRST_PAUSE_S * 4 ** (delivery.attempts - 1))
-    _finish(delivery, note=repaired(why)[0][:LONGEST_NOTE], next_try_at=now + pause)
+    _finish(delivery, note=repaired(why)[0][:LONGEST_NOTE], next_try_at=ClockTimestamp() + pause)
 
 
 def _finish(delivery: Delivery, **values: object) -> None:
