@@ -55,7 +55,7 @@ def _bound() -> None:
 
 def _drawn(page: pypdfium2.PdfPage, side: int) -> bytes:
     width, height = page.get_size()
-    scale = min(LARGEST_SCALE, side / max(width, height, 1))
+    scale = min(LARGEST_SCALE, (side - 1) / max(width, height, 1))  # rounded up when drawn
     out = BytesIO()
     page.render(scale=scale).to_pil().convert("RGB").save(out, "PNG", compress_level=1)
     page.close()
