@@ -96,9 +96,13 @@ def _decode(data: bytes, declared: str, otherwise: str) -> Decoded:
     return Decoded(text, guess, _changed(declared, guess, "guessed"))
 
 
+def name_of(codec: str) -> str:
+    """As people know it: Python's cp1252 is windows-1252."""
+    return f"windows-{codec[2:]}" if codec.startswith("cp125") else codec.replace("_", "-")
+
+
 def _changed(declared: str, codec: str, how: str) -> str:
-    name = {"cp1252": "windows-1252"}.get(codec, codec.replace("_", "-"))
-    name = f"windows-{name[2:]}" if name.startswith("cp125") else name
+    name = name_of(codec)
     if not declared:
         return f"No charset was declared; {name} was {how}"
     return f"The charset {declared[:40]} was wrong; {name} was {how}"
@@ -129,9 +133,8 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _guess(data: bytes, otherwise: str) -> str:
-    if b"\x1b$" in data or b"\x1b(" in data:
-        if _strictly(data, "iso2022_jp_2") is not None:
-            return "iso2022_jp_2"
+    if (b"\x1b$" in data or b"\x1b(" in data) and _strictly(data, "iso2022_jp_2") is not None:
+        return "iso2022_jp_2"
     sample = data[:_SAMPLE_BYTES]
     if sum(byte > 0x7F for byte in sample) < _SHORTEST_GUESS:
         known = codec_of(otherwise) if otherwise else None

@@ -18,14 +18,14 @@ from email.policy import compat32, default
 from email.utils import parsedate_to_datetime
 
 from apps.core.text import repaired
-from apps.sources.mail.charsets import decode
+from apps.sources.mail.charsets import decode, name_of
 
 MAX_BLOCK_BYTES = 2 * 1024 * 1024
 MAX_FIELDS = 500
 MAX_FIELD_CHARACTERS = 8 * 1024
 _MAX_MIME_CHARACTERS = 2 * 1024
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:")
-_WORD = re.compile(r"=\?([^?\s]{1,60})\?([qQbB])\?(.{0,800}?)\?=(?=$|[\s\"),;<>=(]|[^!-~])", re.DOTALL)
+_WORD = re.compile(r"=\?([^?\s]{1,60})\?([qQbB])\?(.{0,800}?)\?=(?=$|[\s\"),;<>=(@]|[^!-~])", re.DOTALL)
 _BETWEEN_WORDS = re.compile(r"\?=\s+=\?")
 _MAX_ADDRESSES = 200
 _PARTING = re.compile(r"\\.|[\"<>(),;:]")
@@ -161,7 +161,7 @@ def _unfolded(value: str) -> str:
 def read_headers(data: bytes, start: int, end: int) -> tuple[Headers, int]:
     """The headers that begin at `start`, and where the body after them begins."""
     headers = Headers()
-    at, stop = start, min(end, start + MAX_BLOCK_BYTES)
+    at, stop = start, start + MAX_BLOCK_BYTES
     lines: list[bytes] = []
     name = ""
     seen = 0
@@ -187,7 +187,7 @@ def read_headers(data: bytes, start: int, end: int) -> tuple[Headers, int]:
             headers.repairs.append("The empty line between headers and text was missing")
             break
         at = line_end
-        if at >= stop or seen > MAX_FIELDS:
+        if at < end and (at >= stop or seen > MAX_FIELDS):
             headers.repairs.append("Headers beyond the limit were passed over")
             at = _after_headers(data, at, end)
             break
@@ -268,9 +268,7 @@ def _plain(text: str, charset: str, repairs: list[str]) -> str:
         return text
     found = decode(text.encode("utf-8", "surrogateescape"), otherwise=charset)
     if found.charset != "utf-8":
-        repairs.append(
-            f"Headers held letters in no declared charset; {found.charset.replace('_', '-')} was guessed"
-        )
+        repairs.append(f"Headers held letters in no declared charset; {name_of(found.charset)} was guessed")
     return found.text
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from html import unescape as html_unescape
 
-from inscriptis.css_profiles import CSS_PROFILES
-from inscriptis.html_engine import Inscriptis
-from inscriptis.model.config import ParserConfig
-from lxml import etree, html
+from inscriptis.css_profiles import CSS_PROFILES  # type: ignore[import-untyped]  # no types are published
+from inscriptis.html_engine import Inscriptis  # type: ignore[import-untyped]  # no types are published
+from inscriptis.model.config import ParserConfig  # type: ignore[import-untyped]  # no types are published
+from lxml import etree, html  # type: ignore[import-untyped]  # no types are published
 
 MAX_HTML_CHARACTERS = 512 * 1024
 _UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all", re.IGNORECASE)

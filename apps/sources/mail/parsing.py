@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from apps.core.text import repaired
 from apps.pipeline import limits
 from apps.sources.enclosures import RawFile
-from apps.sources.mail.charsets import decode
 from apps.sources.mail.headers import Address, Headers, read_date
 from apps.sources.mail.quotes import Piece, split_text
 from apps.sources.mail.signs import Signs, read_signs

@@ -45,9 +45,10 @@ _SEPARATOR = re.compile(
 )
 _FORWARD = re.compile(
     r"\s*(?:-{2,}\s?(?:Forwarded|Weitergeleitete?|Message transf[ée]r[ée]|Mensaje reenviado|Messaggio inoltrato|"
-    r"Doorgestuurd|Mensagem encaminhada|رسالة (?:معاد توجيهها|مُعاد توجيهها|محولة)|הודעה שהועברה|הודעה מועברת).{0,60}-{2,}"
-    r"|Begin forwarded message:|Anfang der weitergeleiteten (?:Nachricht|E-Mail):|D[ée]but du message (?:r[ée]exp[ée]di[ée]|"
-    r"transf[ée]r[ée])\s?:|Inizio messaggio inoltrato:|Inicio del mensaje reenviado:)\s*$",
+    r"Doorgestuurd|Mensagem encaminhada|رسالة (?:معاد توجيهها|مُعاد توجيهها|محولة)|"
+    r"הודעה שהועברה|הודעה מועברת).{0,60}-{2,}|Begin forwarded message:|"
+    r"Anfang der weitergeleiteten (?:Nachricht|E-Mail):|D[ée]but du message (?:r[ée]exp[ée]di[ée]|transf[ée]r[ée])\s?:|"
+    r"Inizio messaggio inoltrato:|Inicio del mensaje reenviado:)\s*$",
     re.IGNORECASE,
 )
 _FROM = re.compile(
@@ -197,18 +198,10 @@ def _signature_start(lines: Sequence[str], start: int, end: int) -> int | None:
 
 
 def _mark_blanks(lines: Sequence[str], kinds: list[Kind]) -> None:
-    """Empty lines between two quotes belong to them."""
-    before = 0
-    while before < len(lines):
-        if kinds[before] == "quoted":
-            after = before + 1
-            while after < len(lines) and not lines[after].strip():
-                after += 1
-            if after < len(lines) and kinds[after] == "quoted":
-                _mark(kinds, before, after)
-            before = max(after, before + 1)
-        else:
-            before += 1
+    """Empty lines after a quote or a signature belong to it."""
+    for at in range(1, len(lines)):
+        if kinds[at] == "body" and not lines[at].strip():
+            kinds[at] = kinds[at - 1]
 
 
 def _joined(lines: Sequence[str], kinds: Sequence[Kind]) -> tuple[Piece, ...]:

@@ -10,8 +10,8 @@ from apps.sources.mail.headers import Headers
 from apps.sources.mail.tree import Part
 
 _BOUNCED = re.compile(
-    r"undeliver|delivery (?:status|failure|has failed|incomplete)|returned (?:mail|to sender)|failure notice|mail delivery failed|"
-    r"unzustellbar|nicht zustellbar|non remis|no entregado|mancato recapito",
+    r"undeliver|delivery (?:status|failure|has failed|incomplete)|returned (?:mail|to sender)|failure notice|"
+    r"mail delivery failed|unzustellbar|nicht zustellbar|non remis|no entregado|mancato recapito",
     re.IGNORECASE,
 )
 _CHECKED = re.compile(r"(?<![\w.-])(spf|dkim|dmarc)\s?=\s?([a-z]{1,20})", re.IGNORECASE)

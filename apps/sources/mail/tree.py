@@ -15,8 +15,18 @@ from email.message import Message
 from apps.pipeline import limits
 from apps.sources.mail.headers import Headers, from_base64, read_headers
 
-_GUESSED_BOUNDARY = re.compile(rb"(?:\A|\n)--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-", re.IGNORECASE)
+_GUESSED_BOUNDARY = re.compile(rb"(?:\A|\n)--([^\s][^\r\n]{0,200}?)[ \t]*\r?\nContent-", re.IGNORECASE)
 _MAX_BOUNDARY = 250
+_OTHER_ENCODINGS = {
+    "quoted printable": "quoted-printable",
+    "quotedprintable": "quoted-printable",
+    "qp": "quoted-printable",
+    "base-64": "base64",
+    "7-bit": "7bit",
+    "8-bit": "8bit",
+    "7bits": "7bit",
+    "8bits": "8bit",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,9 @@ class Tree:
     def _parts(
         self, headers: Headers, start: int, end: int, within: tuple[str, ...], message: int, alternative: int
     ) -> Iterator[Part]:
+        if self._count >= limits.MAX_MAIL_PARTS:
+            self._repair(f"Only the first {limits.MAX_MAIL_PARTS} parts were read")
+            return
         mime = headers.mime
         content_type = mime.get_content_type()
         if within[-1:] == ("multipart/digest",) and "content-type" not in mime:
@@ -88,22 +101,26 @@ class Tree:
             yield from self._parts(inner, body, end, (*within, content_type), number, 0)
             return
         self._count += 1
-        if self._count > limits.MAX_MAIL_PARTS:
-            self._repair(f"Only the first {limits.MAX_MAIL_PARTS} parts were read")
-            return
         self._take_over(headers)
         yield Part(headers, mime, content_type, self._content(mime, start, end), within, message, alternative)
 
     def _pieces(self, mime: Message, start: int, end: int) -> list[tuple[int, int]] | None:
         """Where the parts stand; None when there are none to be found."""
+        if not self.data[start : start + 4096].strip() and not self.data[start:end].strip():
+            return []
         boundary = _boundary(mime)
-        if not boundary:
-            guessed = _GUESSED_BOUNDARY.search(self.data, start, end)
-            if guessed is None:
-                self._repair("A multipart had no boundary; it was read as text")
-                return None
-            boundary = guessed[1]
-            self._repair("A multipart had no boundary; it was guessed")
+        pieces = self._between(boundary, start, end) if boundary else None
+        if pieces is not None:
+            return pieces
+        guessed = _GUESSED_BOUNDARY.search(self.data, start, end)
+        what = "was not found in it" if boundary else "was missing"
+        if guessed is None:
+            self._repair(f"The boundary of a multipart {what}; it was read as text")
+            return None
+        self._repair(f"The boundary of a multipart {what}; it was guessed")
+        return self._between(guessed[1], start, end)
+
+    def _between(self, boundary: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
         pieces = []
         opened: int | None = None
         for line_start, line_end, closes in _delimiters(self.data, boundary, start, end):
@@ -111,14 +128,11 @@ class Tree:
                 pieces.append((opened, max(opened, line_start)))
             opened = None if closes else line_end
             if closes or len(pieces) > limits.MAX_MAIL_PARTS:
-                break
-        else:
-            if opened is None:
-                self._repair("The boundary of a multipart was not found; it was read as text")
-                return None
-            self._repair("The end of a multipart was missing; the mail may be cut off")
-            pieces.append((opened, end))
-        return pieces
+                return pieces
+        if opened is None:
+            return None
+        self._repair("The end of a multipart was missing; the mail may be cut off")
+        return [*pieces, (opened, end)]
 
     def _content(self, mime: Message, start: int, end: int) -> bytes:
         data = self.data[start:end]
@@ -165,8 +179,8 @@ def _delimiters(data: bytes, boundary: bytes, start: int, end: int) -> Iterator[
 
 
 def _transfer_encoding(mime: Message) -> str:
-    value = str(mime.get("content-transfer-encoding", "")).strip().lower()
-    return value.split(";")[0].split()[0] if value.split(";")[0].split() else ""
+    value = str(mime.get("content-transfer-encoding", "")).partition(";")[0].strip().lower()
+    return _OTHER_ENCODINGS.get(value, value)
 
 
 def _is_encoded(mime: Message) -> bool:

@@ -1,4 +1,4 @@
-"""Items from files: JSONL, CSV or TSV. Importing the same file again changes nothing."""
+"""Items from tables, JSONL and mails. Importing the same file again changes nothing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from django.utils import timezone
 from apps.core.errors import InvalidInput
 from apps.sources.files import read_rows, read_sample
 from apps.sources.importing import Import, RefusedRow
+from apps.sources.mail.importing import MailImport
+from apps.sources.mail.reading import is_mail_path, read_mails
 from apps.sources.tables import UnreadableFile
 from apps.sources.times import TimeFormat
 from apps.sources.understanding import Overrides, Understanding, understand
@@ -25,8 +27,9 @@ NOTHING_READ = 2
 
 class Command(BaseCommand):
     help = (
-        "Adds items from JSONL, CSV and TSV files; the same file again changes nothing. Prints each refused row "
-        "with its reason. Exit code 0: all good, 3: some rows refused, 2: nothing could be read."
+        "Adds items from JSONL, CSV and TSV files and from mails: .eml, mbox, Maildir, folders of them; the same "
+        "again changes nothing. Prints each refused row or mail with its reason. Exit code 0: all good, 3: some "
+        "refused, 2: nothing could be read."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -71,6 +74,8 @@ class Command(BaseCommand):
 
     def _take_file(self, run: Import, path: Path, options: dict[str, Any]) -> bool:
         try:
+            if is_mail_path(path):
+                return self._take_mails(run, path)
             found = _understand(path, run.workflow, options)
             if options["dry_run"]:
                 self.stdout.write(f"{path}: {_printable(found.sentence)}")
@@ -80,6 +85,14 @@ class Command(BaseCommand):
         except UnreadableFile as error:
             self.stderr.write(f"{path} {error}.")
             return False
+        return True
+
+    def _take_mails(self, run: Import, path: Path) -> bool:
+        mails = MailImport(run.workflow, dry_run=run.dry_run, counts=run.counts)
+        for raw, row in mails.take(read_mails(path), now=timezone.now()):
+            where = path / raw.place if path.is_dir() else path.with_name(raw.place)
+            why = "; ".join(problem.message for problem in row.problems)
+            self.stdout.write(_printable(f"{where}: {why}"))
         return True
 
 
