@@ -10,7 +10,10 @@ from typing import Any
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import step
 from apps.pipeline.incoming import Incoming, IncomingAttachment
-from apps.sources.enclosures import to_pictures
+from apps.pipeline.limits import MAX_MAIL_BYTES
+from apps.sources.enclosures import from_base64, to_pictures
+from apps.sources.mail.parsing import ParsedMail, parse_mail
+from apps.sources.mail.sniffing import NotMail
 
 FIELDS = ("external_id", "state", "metadata", "received_at", "priority", "group", "images")
 
@@ -50,6 +53,18 @@ def to_incoming(row: Any, otherwise: Otherwise = Otherwise()) -> Incoming | list
         group=row.get("group") or "",
         attachments=attachments,
     )
+
+
+def to_mail(value: Any) -> ParsedMail | list[FieldProblem]:
+    """A raw message: as a text, or as {"base64": …} so that no byte of it is changed on the way."""
+    try:
+        if isinstance(value, str):
+            return parse_mail(value.encode("utf-8", "replace"))
+        if isinstance(value, dict) and isinstance(value.get("base64"), str):
+            return parse_mail(from_base64(value["base64"], most=MAX_MAIL_BYTES))
+    except (NotMail, ValueError) as error:
+        return [FieldProblem("mail", str(error))]
+    return [FieldProblem("mail", 'must be a text or {"base64"}')]
 
 
 def to_time(value: Any) -> datetime:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from apps.core.errors import FieldProblem
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.limits import MAX_BATCH
-from apps.sources.posted import Otherwise, to_incoming, to_time
+from apps.sources.mail.parsing import ParsedMail
+from apps.sources.posted import Otherwise, to_incoming, to_mail, to_time
 from apps.sources.webhooks.reading import Reading, at
 
-ITEM_FIELDS = {"external_id", "state", "images"}
+ITEM_FIELDS = {"external_id", "state", "images", "mail"}
 
 
 def read_items(body: Any, *, message_id: str, whole_body: bool) -> Reading:
@@ -28,7 +28,9 @@ def read_items(body: Any, *, message_id: str, whole_body: bool) -> Reading:
         body = body["data"]
     if "items" in body:
         return _read_rows(body, f"{prefix}.items" if prefix else "items", otherwise)
-    return _gathered([(prefix, to_incoming(body, otherwise))])
+    reading = Reading()
+    _read_row(reading, prefix, body, otherwise)
+    return reading
 
 
 def _read_rows(body: dict[str, Any], path: str, otherwise: Otherwise) -> Reading:
@@ -41,17 +43,30 @@ def _read_rows(body: dict[str, Any], path: str, otherwise: Otherwise) -> Reading
         return _refused(path, f"stands beside {', '.join(sorted(set(body) - {'items'}))[:100]}")
     # Without the message's id: two rows must not have the same.
     each_otherwise = Otherwise(received_at=otherwise.received_at)
-    return _gathered((f"{path}[{index}]", to_incoming(row, each_otherwise)) for index, row in enumerate(rows))
-
-
-def _gathered(read: Iterator[tuple[str, Any]] | list[tuple[str, Any]]) -> Reading:
     reading = Reading()
-    for place, each in read:
-        if isinstance(each, Incoming):
-            reading.taken.append((place, each))
-        else:
-            reading.problems += [at(place, problem) for problem in each]
+    for index, row in enumerate(rows):
+        _read_row(reading, f"{path}[{index}]", row, each_otherwise)
     return reading
+
+
+def _read_row(reading: Reading, place: str, row: Any, otherwise: Otherwise) -> None:
+    read: Incoming | ParsedMail | list[FieldProblem]
+    if isinstance(row, dict) and "mail" in row:
+        others = sorted(set(row) - {"mail"})
+        read = (
+            to_mail(row["mail"])
+            if not others
+            else [FieldProblem("mail", f"stands beside {', '.join(others)[:100]}")]
+        )
+    else:
+        read = to_incoming(row, otherwise)
+    match read:
+        case Incoming():
+            reading.taken.append((place, read))
+        case ParsedMail():
+            reading.mails.append((place, read))
+        case _:
+            reading.problems += [at(place, problem) for problem in read]
 
 
 def _refused(path: str, why: str) -> Reading:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from apps.core.errors import FieldProblem
 from apps.core.text import repaired
 from apps.pipeline.incoming import Incoming
+from apps.sources.mail.parsing import ParsedMail
 from apps.sources.records import repaired_value
 
 LONGEST_NOTE = 500
@@ -19,6 +20,7 @@ class Reading:
     """What can be taken and what cannot, each with its place in the post; `waiting` is why some must wait."""
 
     taken: list[tuple[str, Incoming]] = field(default_factory=list)
+    mails: list[tuple[str, ParsedMail]] = field(default_factory=list)
     problems: list[FieldProblem] = field(default_factory=list)
     ignored: str = ""
     waiting: str = ""

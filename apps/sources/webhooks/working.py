@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -12,8 +13,8 @@ from django.db.models import Q
 from apps.core.db import ClockTimestamp
 from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.core.text import repaired
-from apps.pipeline.incoming import Incoming
-from apps.pipeline.intake import add_items
+from apps.pipeline.intake import Intake, add_items
+from apps.sources.mail.adding import add_mails
 from apps.sources.models import Delivery, Source
 from apps.sources.wake import wake
 from apps.sources.webhooks.bodies import NotJson, parse_json
@@ -109,16 +110,15 @@ def _read(delivery: Delivery) -> Reading:
 def _store(delivery: Delivery, reading: Reading, *, now: datetime) -> None:
     """Items and the delivery's end together: whoever reads the page sees both or neither."""
     source = delivery.source
-    incoming: list[Incoming] = [each for _, each in reading.taken]
-    intake = add_items(workflow=source.workflow, incoming=incoming, source=source.kind, now=now)
-    problems = reading.problems + [
-        at(reading.taken[refused.index][0], problem)
-        for refused in intake.refused
-        # Meta's own id says that it is the same message, whatever was fetched or told along with it.
-        if not (refused.is_conflict and source.kind == Source.Kind.WHATSAPP)
-        for problem in refused.problems
+    where: dict[str, Any] = {"workflow": source.workflow, "source": source.kind, "now": now}
+    items = add_items(incoming=[each for _, each in reading.taken], **where)
+    mails = add_mails(mails=[each for _, each in reading.mails], **where)
+    problems = [
+        *reading.problems,
+        *_refused(items, reading.taken, source),
+        *_refused(mails, reading.mails, source),
     ]
-    delivery.items += intake.created
+    delivery.items += items.created + mails.created
     if reading.waiting:
         _put_back(delivery, reading.waiting)
         return
@@ -130,6 +130,13 @@ def _store(delivery: Delivery, reading: Reading, *, now: datetime) -> None:
         done_at=now,
         **({"body": b""} if is_whole else {}),
     )
+
+
+def _refused(intake: Intake, places: Sequence[tuple[str, Any]], source: Source) -> Iterator[FieldProblem]:
+    for refused in intake.refused:
+        # Meta's own id says that it is the same message, whatever was fetched or told along with it.
+        if not (refused.is_conflict and source.kind == Source.Kind.WHATSAPP):
+            yield from (at(places[refused.index][0], problem) for problem in refused.problems)
 
 
 def _put_back(delivery: Delivery, why: str) -> None:

@@ -51,8 +51,8 @@ class Sender:
 
 
 class Meta(Sender):
-    def post(self, body: Any, *, secret: str = APP_SECRET) -> Any:
-        raw = to_bytes(body)
+    def post(self, body: Any, **more: Any) -> Any:
+        raw, secret = to_bytes(body), more.get("secret", APP_SECRET)
         digest = hmac.new(secret.encode(), raw, hashlib.sha256).hexdigest()
         return self.raw(raw, {"X-Hub-Signature-256": f"sha256={digest}"})
 

@@ -85,6 +85,18 @@ def test_a_picture_comes_along(webhook: Sender) -> None:
     assert (delivery.status, Attachment.objects.get().image is not None) == ("done", True)
 
 
+MAIL = "From: Ana <ana@example.com>\r\nSubject: Lost\r\nMessage-ID: <m1@example.com>\r\n\r\nWhere is it?\r\n"
+
+
+def test_a_raw_mail_is_an_item(webhook: Sender) -> None:
+    assert worked_off(webhook, {"mail": MAIL}).status == "done"
+    encoded = {"base64": base64.b64encode(MAIL.replace("Where", "When").encode()).decode()}
+    assert worked_off(webhook, {"items": [{"mail": encoded}]}, id="msg_2").status == "done"
+    first, second = Item.objects.order_by("pk")
+    assert (first.external_id, first.title) == ("m1@example.com", "Lost")
+    assert second.external_id.startswith("m1@example.com#")
+
+
 def test_an_id_taken_by_other_content_is_a_refusal(webhook: Sender) -> None:
     worked_off(webhook, ITEM)
     delivery = worked_off(webhook, ITEM | {"state": "Other"}, id="msg_2")
@@ -112,6 +124,10 @@ def test_an_id_taken_by_other_content_is_a_refusal(webhook: Sender) -> None:
         (b'{"images": {"a": 1}, "state": "x"}', "images: must be an array"),
         (b'{"state": "x", "received_at": "yesterday"}', "received_at: is not a time"),
         (b'"text"', "must be an object"),
+        (b'{"mail": 7}', "mail: must be a text"),
+        (b'{"mail": {"base64": "?"}}', "mail: is not base64"),
+        (b'{"mail": "PK\\u0003\\u0004 a zip"}', "mail: "),
+        (b'{"mail": "Subject: x", "state": "y"}', "mail: stands beside state"),
     ],
 )
 def test_what_cannot_be_taken_says_why_and_is_kept(webhook: Sender, body: bytes, why: str) -> None:
