@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import mimetypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from apps.items.models import Item
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import add_items
 from apps.reviews.models import ReviewTask
+from apps.sources.enclosures import RawFile, to_attachments
+from apps.sources.mail.incoming import mail_to_incoming
+from apps.sources.mail.parsing import parse_mail
 from apps.workflows.models import Workflow
 
 SOURCE = "demo"
+MAILS, PAGES = {".eml"}, {".png", ".jpg", ".jpeg", ".webp", ".pdf"}
+Sample = Callable[[], Incoming]
 BACKLOG = 60
+ADDED_TOGETHER = 20
+"""Pictures of items that are added together are in memory together."""
 BACKLOG_SPAN = timedelta(hours=12)
 MOST_WAITING = 300
 ENOUGH_CLEARED = 250
@@ -27,32 +35,62 @@ class Stream:
     """The samples of one workflow, in their order; `position` counts what was handed in, over all rounds."""
 
     workflow: Workflow
-    samples: Sequence[dict[str, Any]]
+    samples: Sequence[Sample]
     position: int
     is_full: bool = False
 
     def incoming(self, position: int, received_at: datetime) -> Incoming:
         """From the second round on the same texts come as new items, `leads-001-r2`."""
         turn, index = divmod(position, len(self.samples))
-        sample = self.samples[index]
-        external_id = sample["external_id"] if turn == 0 else f"{sample['external_id']}-r{turn + 1}"
-        # `gold` and `note` are about the sample; the product never sees them.
-        return Incoming(external_id, sample["state"], sample.get("metadata", {}), received_at)
+        sample = replace(self.samples[index](), received_at=received_at)
+        if turn == 0:
+            return sample
+        mark = f"-r{turn + 1}"
+        return replace(
+            sample, external_id=sample.external_id + mark, group=sample.group and sample.group + mark
+        )
 
 
 def open_stream(workflow: Workflow, samples: Path) -> Stream:
-    lines = (samples / f"{workflow.slug}.jsonl").read_text(encoding="utf-8").splitlines()
     position = Item.objects.filter(workflow=workflow, source=SOURCE).count()
-    return Stream(workflow, [json.loads(line) for line in lines if line.strip()], position)
+    lines, folder = samples / f"{workflow.slug}.jsonl", samples / workflow.slug
+    found = _of_lines(lines) if lines.exists() else _of_files(workflow, folder)
+    return Stream(workflow, found, position)
+
+
+def _of_lines(path: Path) -> list[Sample]:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    # `gold` and `note` are about the sample; the product never sees them.
+    return [partial(Incoming, row["external_id"], row["state"], row.get("metadata", {})) for row in rows]
+
+
+def _of_files(workflow: Workflow, folder: Path) -> list[Sample]:
+    """Mails and pages are read when their turn comes: checking pictures takes a while."""
+    mails, pages = (
+        sorted(path for path in folder.iterdir() if path.suffix in kind) for kind in (MAILS, PAGES)
+    )
+    return [*(partial(_mail, workflow, path) for path in mails), *(partial(_page, path) for path in pages)]
+
+
+def _mail(workflow: Workflow, path: Path) -> Incoming:
+    return mail_to_incoming(parse_mail(path.read_bytes()), workflow=workflow)
+
+
+def _page(path: Path) -> Incoming:
+    files = to_attachments([RawFile(path.name, mimetypes.guess_type(path.name)[0] or "", path.read_bytes())])
+    return Incoming(path.name, "", attachments=files)
 
 
 def add_backlog(stream: Stream, *, now: datetime) -> int:
     """What lay in the inbox when the demo was first started, the oldest half a day old; how many were new."""
-    missing = range(stream.position, BACKLOG)
-    step = BACKLOG_SPAN / BACKLOG
-    incoming = [stream.incoming(position, now - step * (BACKLOG - position)) for position in missing]
-    created = add_items(workflow=stream.workflow, incoming=incoming, source=SOURCE, now=now).created
-    stream.position = max(stream.position, BACKLOG)
+    size = min(BACKLOG, len(stream.samples))
+    step = BACKLOG_SPAN / size
+    created = 0
+    for start in range(stream.position, size, ADDED_TOGETHER):
+        positions = range(start, min(start + ADDED_TOGETHER, size))
+        incoming = [stream.incoming(position, now - step * (size - position)) for position in positions]
+        created += add_items(workflow=stream.workflow, incoming=incoming, source=SOURCE, now=now).created
+    stream.position = max(stream.position, size)
     return created
 
 

@@ -67,10 +67,19 @@ def add_people() -> dict[str, User]:
     }
 
 
+def sample_files() -> list[Path]:
+    """Of each sample workflow: those whose items are lines of one file, then those that have a folder of files."""
+    folders = sorted(path for path in SAMPLES.iterdir() if (path / f"{path.name}.toml").exists())
+    return [
+        *sorted(SAMPLES.glob("*.toml")),
+        *(folder / f"{folder.name}.toml" for folder in reversed(folders)),
+    ]
+
+
 def install_samples(endpoint: Endpoint, people: Mapping[str, User], *, now: datetime) -> list[Workflow]:
     """One workflow a sample file, with its manager and reviewers."""
     workflows = []
-    for path in sorted(SAMPLES.glob("*.toml")):
+    for path in sample_files():
         installed = install_workflow(
             file=read_workflow_file(path), endpoint=endpoint, owner=people["mara"], now=now
         )

@@ -15,6 +15,7 @@ from apps.demo.feed import (
     open_stream,
     waiting_for_people_or_model,
 )
+from apps.demo.installation import SAMPLES
 from apps.items.models import Item, ItemContent
 from apps.reviews.models import ReviewTask
 from apps.workflows.models import Workflow
@@ -97,3 +98,13 @@ def test_streams_take_turns(stream: Stream, other_workflow: Workflow) -> None:
     for _ in range(4):
         feeder.tick(now=NOW)
     assert (stream.position, second.position) == (2, 2)
+
+
+def test_mails_and_pages_come_from_their_folders(workflow: Workflow) -> None:
+    workflow.slug = "support"
+    mails = open_stream(workflow, SAMPLES)
+    first, again = mails.incoming(1, NOW), mails.incoming(1 + len(mails.samples), NOW)
+    assert (again.external_id, again.group) == (f"{first.external_id}-r2", f"{first.group}-r2")
+    workflow.slug = "documents"
+    pages = open_stream(workflow, SAMPLES)
+    assert all(page.is_for_model for page in pages.incoming(0, NOW).attachments)

@@ -32,7 +32,7 @@ def install() -> tuple[list[Workflow], dict[str, User]]:
 
 def test_it_works() -> None:
     workflows, _ = install()
-    assert [workflow.slug for workflow in workflows] == ["leads", "messages-ar"]
+    assert [workflow.slug for workflow in workflows] == ["leads", "messages-ar", "support", "documents"]
     roles = Membership.objects.filter(workflow=workflows[0]).values_list("user__username", "role")
     assert set(roles) == {("rosa", "reviewer"), ("ravi", "reviewer"), ("mara", "manager")}
 
@@ -52,14 +52,14 @@ def test_olga_operates_and_belongs_to_nothing() -> None:
 def test_a_second_start_changes_nothing() -> None:
     install()
     install()
-    assert (User.objects.count(), Workflow.objects.count(), Membership.objects.count()) == (4, 2, 6)
+    assert (User.objects.count(), Workflow.objects.count(), Membership.objects.count()) == (4, 4, 12)
 
 
 def test_a_working_token_is_kept() -> None:
     workflows, people = install()
     first = keep_tokens(workflows, people["mara"], {}, now=NOW)
     assert keep_tokens(workflows, people["mara"], first, now=NOW) == first
-    assert ApiToken.objects.count() == 2
+    assert ApiToken.objects.count() == 4
 
 
 def test_an_unknown_token_is_replaced_and_the_old_one_ends() -> None:
