@@ -121,7 +121,7 @@ def _read_choice(id_: str, criteria: object, place: tuple[str, ...], rules: Rule
     if not isinstance(criteria, dict):
         raise Refused("wrong_type", place, "An object of options is required")
     _check_count(len(criteria), rules.max_options, place)
-    texts = tuple(_read_description(_in_words(option), text) for option, text in criteria.items())
+    texts = tuple(_read_description(in_words(option), text) for option, text in criteria.items())
     return AskedQuestion(id_, "choice", tuple(criteria), texts)
 
 
@@ -140,7 +140,8 @@ def _check_count(count: int, most: int, place: tuple[str, ...]) -> None:
         raise Refused("limit", place, f"Must have 2 to {most} entries")
 
 
-def _in_words(option_id: str) -> str:
+def in_words(option_id: str) -> str:
+    """What an option is called where nothing but its id says it."""
     return re.sub(r"[_.\-]+", " ", option_id)
 
 

@@ -26,7 +26,7 @@ from .reading import Reader, Reading
 from .weighting import Vector, Weighting
 
 MIN_EXAMPLES = 2
-MAX_EXAMPLES = 1500  # of all options together
+MAX_EXAMPLES = 1600  # of all options together
 FOLDS = 10
 # More directions than this add little and make 150 options with ten examples each slow to learn.
 MAX_RANK = 256
@@ -102,7 +102,7 @@ def train(options: Sequence[OptionTexts], reader: Reader) -> Model:
     """A model of these options. Deterministic; takes milliseconds for ten options, seconds for 150, and
     where texts are embedded some hundredths of a second for each that is new."""
     with threadpool_limits(limits=1):
-        most = max(MIN_EXAMPLES, MAX_EXAMPLES // len(options))
+        most = most_examples(len(options))
         texts = [(option.description, *option.examples[:most]) for option in options]
         documents = reader.read_all([text for group in texts for text in group])
         groups = np.repeat(np.arange(len(options)), [len(group) for group in texts])
@@ -112,6 +112,11 @@ def train(options: Sequence[OptionTexts], reader: Reader) -> Model:
             return LikenessModel(documents, groups, len(options), scale)
         folds = np.concatenate([_folds(len(group)) for group in texts])
         return _train_linear(documents, groups, folds)
+
+
+def most_examples(options: int) -> int:
+    """How many examples of each option are learnt from; those beyond are left out."""
+    return max(MIN_EXAMPLES, MAX_EXAMPLES // options)
 
 
 def _folds(texts: int) -> NDArray[np.intp]:

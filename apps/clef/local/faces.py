@@ -55,10 +55,6 @@ class SystemOneFace:
         try:
             return read_asked(document, SYSTEM_ONE)
         except Refused as refused:
-            if refused.problem == "unknown_type":
-                return _json(
-                    400, {"detail": {"error_type": "api_usage_error", "message": refused.message}}, {}
-                )
             return self._refusal(refused.problem, ("body", *refused.place), refused.message)
 
     def answer(self, asked: Asked, distributions: Sequence[Sequence[float]]) -> Reply:

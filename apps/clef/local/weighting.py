@@ -47,7 +47,7 @@ class Weighting:
         words = places >= self._first_word
         for part, scale in ((~words, 1.0), (words, WORD_WEIGHT)):
             weights[part] = _of_length(weights[part], scale)
-        if reading.vector is None:
+        if reading.vector is None or not self._size:
             return places, weights
         dense = _of_length(reading.vector - self._centre, self._vector_weight)
         return np.append(places, np.arange(len(self.columns), self.width)), np.append(weights, dense)

@@ -118,9 +118,20 @@ def test_a_wrong_field_is_named_and_not_repeated(
     assert set(reply.json()["detail"][0]) == {"loc", "msg", "type"}
 
 
-def test_an_unknown_type_is_a_usage_error(web: httpx.Client) -> None:
-    reply = post(web, {"q": {**NOUL, "type": "box"}})
-    assert (reply.status_code, reply.json()["detail"]["error_type"]) == (400, "api_usage_error")
+@pytest.mark.parametrize("type_", ["box", "boolean", None, 7])
+def test_an_unknown_type_is_named(web: httpx.Client, type_: object) -> None:
+    reply = post(web, {"q": {**NOUL, "type": type_}})
+    assert (reply.status_code, reply.json()["detail"][0]["loc"]) == (422, ["body", "questions", "q", "type"])
+
+
+@pytest.mark.parametrize("criteria", [{"true": "They threaten us"}, {"true": "now", "false": "later"}])
+def test_a_noul_may_say_in_its_criteria_alone_what_is_asked(web: httpx.Client, criteria: Any) -> None:
+    assert 0 < answer_of(web, {"type": "noul", "criteria": criteria})["noul"] < 1
+
+
+def test_it_says_that_it_does_not_read_images(web: httpx.Client) -> None:
+    reply = post(web, {"q": NOUL}, images=["data:image/png;base64,AA=="])
+    assert reply.json()["detail"][0]["msg"] == "This model does not read images"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"state": NaN}', b"[" * 100_000])

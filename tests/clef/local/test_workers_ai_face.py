@@ -11,7 +11,7 @@ from apps.clef.client import ClefClient
 from apps.clef.confidence import squares
 from apps.clef.errors import ClefError, EndpointMisconfigured, RequestRefused, RequestTooLarge
 from apps.clef.local.server import StandIn
-from apps.clef.types import ChoiceQuestion, EndpointSettings, ModelRequest, NoulQuestion, ScoreQuestion
+from apps.clef.types import ChoiceQuestion, EndpointSettings, Image, ModelRequest, NoulQuestion, ScoreQuestion
 
 NOUL = {"type": "noul", "instructions": "Is it urgent?"}
 CHOICE = {"type": "choice", "instructions": "Who?", "criteria": {"b": "billing", "a": "another"}}
@@ -118,6 +118,21 @@ def test_a_refusal_is_nested_and_ends_with_its_id(web: httpx.Client) -> None:
     nested, _, request_id = message.removeprefix("AiError: AiError: ").rpartition(" (")
     assert json.loads(nested)["error"]["details"]["fieldErrors"]["questions"]
     assert request_id == f"{reply.headers['cf-ai-req-id']})"
+
+
+def test_a_wrong_model_is_refused_in_the_recorded_words(web: httpx.Client) -> None:
+    reply = post(web, {"q": NOUL}, model="jev-latest")
+    document = reply.json()
+    assert document["result"] == {}
+    expected = r"AiError: Bad input: Error: '/model' failed test ^\s*(clef|clef-flash)\s*$ patttern"
+    assert document["errors"][0]["message"] == f"{expected} ({reply.headers['cf-ai-req-id']})"
+
+
+def test_our_client_tells_that_images_are_not_read(standin: StandIn) -> None:
+    settings = EndpointSettings("workers-ai", standin.workers_ai_url, "clef", "t", "0af9")
+    request_ = ModelRequest("x", QUESTIONS, images=(Image("image/png", b"x"),))
+    with ClefClient(settings) as client, pytest.raises(RequestRefused, match="does not read images"):
+        client.decide(request_)
 
 
 QUESTIONS = (
