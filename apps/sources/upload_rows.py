@@ -1,27 +1,39 @@
-"""An upload's file as rows in batches, and what becomes of a batch: looked at only, or brought in."""
+"""What an upload's file holds, rows or mails or a picture, in batches; and what becomes of a batch.
+
+A batch is taken in one transaction, under a claim: it is small enough for both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import mimetypes
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
+from apps.core.errors import FieldProblem
+from apps.pipeline import limits
+from apps.pipeline.incoming import Incoming
+from apps.sources.enclosures import RawFile, to_attachments
 from apps.sources.files import Row, read_rows
-from apps.sources.importing import Import, RefusedRow
+from apps.sources.importing import Counts, Import, RefusedRow
+from apps.sources.mail.importing import MailImport
+from apps.sources.mail.reading import RawMail, split_mbox
 from apps.sources.models import Upload
 from apps.sources.selectors_uploads import understanding_of
+from apps.sources.tables import UnreadableFile
+from apps.sources.understanding import Kind
 
-Batch = Sequence[Row]
-BATCH_ROWS = 1_000
+BATCH_ROWS, BATCH_MAILS = 1_000, 4
 BATCH_CHARACTERS = 8 * 1024 * 1024
+Entry = TypeVar("Entry", Row, RawMail)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of one batch. `repaired` counts characters that had to be replaced in rows that were taken."""
+    """What became of one batch. `repaired` counts replaced characters of rows, or mails."""
 
     read: int
     new: int
@@ -32,37 +44,101 @@ class Taken:
     refusals: tuple[RefusedRow, ...]
 
 
-def batches_of(upload: Upload, stream: BinaryIO, *, skip: int) -> Iterator[Batch]:
-    """The rows after the first `skip` ones. Raises UnreadableFile for a file that cannot be taken as a whole."""
-    rows = islice(read_rows(stream, understanding_of(upload)), skip, None)
-    batch: list[Row] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += 0 if row.incoming is None else len(str(row.incoming.state))
-        if len(batch) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
+@dataclass(frozen=True, slots=True)
+class Pass(Generic[Entry]):
+    """Once over a file. `counts` are those that `hand_in` counts; twins are told from what it saw before."""
+
+    entries: Callable[[BinaryIO], Iterator[Entry]]
+    hand_in: Callable[[Sequence[Entry], datetime], Iterable[RefusedRow]]
+    counts: Counts
+    batch: int
+
+    def batches(self, stream: BinaryIO, *, skip: int) -> Iterator[list[Entry]]:
+        """What comes after the first `skip` ones. Raises UnreadableFile for what cannot be taken as a whole."""
+        batch: list[Entry] = []
+        size = 0
+        for entry in islice(self.entries(stream), skip, None):
+            batch.append(entry)
+            size += _size(entry)
+            if len(batch) >= self.batch or size >= BATCH_CHARACTERS:
+                yield batch
+                batch, size = [], 0
+        if batch:
             yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
-
-def batch_taker(upload: Upload) -> Callable[[Batch, datetime], Taken]:
-    """For one pass: twins within the file are told from what it saw before."""
-    run = Import(upload.workflow, dry_run=upload.stage == Upload.Stage.CHECK)
-
-    def take(batch: Batch, now: datetime) -> Taken:
-        before = copy(run.counts)
-        refusals = tuple(run.take(batch, now=now))
-        after = run.counts
+    def take(self, batch: Sequence[Entry], now: datetime) -> Taken:
+        before = copy(self.counts)
+        refusals = tuple(self.hand_in(batch, now))
         return Taken(
             read=len(batch),
-            new=after.accepted - before.accepted,
-            same=after.existing - before.existing,
-            changed=after.changed - before.changed,
-            refused=after.refused - before.refused,
-            repaired=after.repaired - before.repaired,
+            new=self.counts.accepted - before.accepted,
+            same=self.counts.existing - before.existing,
+            changed=self.counts.changed - before.changed,
+            refused=self.counts.refused - before.refused,
+            repaired=self.counts.repaired - before.repaired,
             refusals=refusals,
         )
 
-    return take
+
+def pass_over(upload: Upload) -> Pass[Any]:
+    """In the stage that the upload is in: the check writes nothing."""
+    found = understanding_of(upload)
+    is_check = upload.stage == Upload.Stage.CHECK
+    if found.kind in (Kind.EML, Kind.MBOX):
+        mails = MailImport(upload.workflow, dry_run=is_check)
+
+        def hand_in(batch: Sequence[RawMail], now: datetime) -> Iterator[RefusedRow]:
+            for mail, why in mails.take(batch, now=now):
+                yield replace(why, external_id=mail.place)
+
+        return Pass(lambda stream: _mails(upload, found.kind, stream), hand_in, mails.counts, BATCH_MAILS)
+    rows = Import(upload.workflow, dry_run=is_check)
+
+    def entries(stream: BinaryIO) -> Iterator[Row]:
+        return read_rows(stream, found) if found.kind.has_columns else _picture(upload, stream)
+
+    return Pass(entries, lambda batch, now: rows.take(batch, now=now), rows.counts, BATCH_ROWS)
+
+
+def _size(entry: Row | RawMail) -> int:
+    """Roughly, in characters or bytes."""
+    if isinstance(entry, RawMail):
+        return len(entry.data)
+    if entry.incoming is None:
+        return 0
+    state = entry.incoming.state
+    return len(state) if isinstance(state, str) else len(str(state))
+
+
+def _mails(upload: Upload, kind: Kind, stream: BinaryIO) -> Iterator[RawMail]:
+    if kind is Kind.EML:
+        yield RawMail(1, upload.file_name, _whole(stream))
+        return
+    mails = split_mbox(stream)
+    first = next(mails, None)
+    if first is None:
+        raise UnreadableFile(
+            "holds no mail: none begins with a line like “From ann@example.org Mon Nov 30 …”"
+        )
+    yield first
+    yield from mails
+
+
+def _picture(upload: Upload, stream: BinaryIO) -> Iterator[Row]:
+    """One item, called as the file is."""
+    name = upload.file_name
+    kind = mimetypes.guess_type(name)[0] or ""
+    attachments = to_attachments([RawFile(name, kind, _whole(stream))])
+    if any(each.image for each in attachments):
+        yield Row(1, Incoming(name, "", attachments=attachments))
+    else:
+        yield Row(1, None, tuple(FieldProblem("file", each.note) for each in attachments))
+
+
+def _whole(stream: BinaryIO) -> bytes:
+    data = stream.read(limits.MAX_MAIL_BYTES + 1)
+    if len(data) > limits.MAX_MAIL_BYTES:
+        raise UnreadableFile(
+            f"has more than {limits.MAX_MAIL_BYTES:,} bytes, the limit of one mail or picture"
+        )
+    return data

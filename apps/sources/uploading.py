@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -27,10 +27,10 @@ from apps.pipeline import limits
 from apps.sources.chunks import ChunkStream
 from apps.sources.models import Upload, UploadChunk, UploadRefusal
 from apps.sources.tables import UnreadableFile
-from apps.sources.upload_rows import Batch, Taken, batch_taker, batches_of
+from apps.sources.upload_rows import Pass, pass_over
 
 log = structlog.get_logger()
-CLAIM_S = 120
+CLAIM_S = 180
 SLICE_S = 20.0
 MOST_ATTEMPTS = 3
 READ_BYTES = 256 * 1024
@@ -131,9 +131,9 @@ def _work(claim: Claim, now: Callable[[], datetime], slice_s: float) -> None:
     pieces = ChunkStream(_kept_alive(claim, content_of(upload)))
     stream = io.BufferedReader(pieces, READ_BYTES)
     ends = time.monotonic() + slice_s
-    take = batch_taker(upload)
-    for batch in batches_of(upload, stream, skip=upload.read):
-        is_cancelled, refusals = _commit(claim, take, batch, pieces.position, now())
+    work = pass_over(upload)
+    for batch in work.batches(stream, skip=upload.read):
+        is_cancelled, refusals = _commit(claim, work, batch, pieces.position, now())
         if is_cancelled:
             end_upload(claim, Upload.Status.CANCELLED, now=now())
             return
@@ -152,10 +152,10 @@ def _work(claim: Claim, now: Callable[[], datetime], slice_s: float) -> None:
 
 @transaction.atomic
 def _commit(
-    claim: Claim, take: Callable[[Batch, datetime], Taken], batch: Batch, position: int, now: datetime
+    claim: Claim, work: Pass[Any], batch: Sequence[Any], position: int, now: datetime
 ) -> tuple[bool, int]:
     """Whether somebody asked to stop, and how many were not taken so far."""
-    taken = take(batch, now)
+    taken = work.take(batch, now)
     _write(
         claim,
         claimed_until=_claim_end(),
