@@ -8,7 +8,7 @@
     │   ├── QuotaExhausted          no retry  quota
     │   └── EndpointMisconfigured   no retry  config
     └── ItemError               scope "item": this item goes to people
-        ├── RequestRefused          no retry  bad_input or bug
+        ├── RequestRefused          no retry  bad_input, bug or images_unread
         ├── RequestTooLarge         no retry  too_large
         └── InvalidReply            retry     invalid_reply
 
@@ -22,7 +22,16 @@ from typing import Literal
 
 Scope = Literal["item", "endpoint"]
 Reason = Literal[
-    "busy", "quota", "config", "bad_input", "bug", "server", "unreachable", "invalid_reply", "too_large"
+    "busy",
+    "quota",
+    "config",
+    "bad_input",
+    "bug",
+    "server",
+    "unreachable",
+    "invalid_reply",
+    "too_large",
+    "images_unread",
 ]
 
 
@@ -94,7 +103,8 @@ class ItemError(ClefError):
 
 
 class RequestRefused(ItemError):
-    """`reason` is bad_input when the item is at fault, bug when its questions or this code are."""
+    """`reason` is bad_input when the item is at fault, bug when its questions or this code are, and images_unread
+    when it has images and is not asked without them."""
 
     reason: Reason = "bad_input"
 

@@ -46,6 +46,14 @@ SERVER = Meaning(EndpointFailed)
 BUG = Meaning(RequestRefused, "bug")
 BAD_INPUT = Meaning(RequestRefused, "bad_input")
 TOO_LARGE = Meaning(RequestTooLarge)
+IMAGES_UNREAD = Meaning(RequestRefused, "images_unread")
+# No code says it: servers refuse a field they do not know, or say it in words.
+_READS_NO_IMAGES = re.compile(
+    r"\b(reads?|takes?|accepts?|supports?) no images?\b"
+    r"|\b(does not|doesn't|do not|cannot|can't) (read|take|accept|support|process) (any )?(images?|multimodal|vision)\b"
+    r"|\bimages?( inputs?)? (are|is) not supported\b",
+    re.IGNORECASE,
+)
 
 WORKERS_AI: dict[tuple[int, int], Meaning] = {
     (400, 3003): BUG,
@@ -130,6 +138,8 @@ def _meaning(kind: EndpointKind, status: int, complaint: Complaint, raw: str) ->
         return QUOTA  # two codes are in circulation, the words are the same
     if complaint.code == "max_tokens_exceeded":
         return TOO_LARGE
+    if (status == 200 or 400 <= status < 500) and _READS_NO_IMAGES.search(complaint.message):
+        return IMAGES_UNREAD
     if 400 <= status < 500 and re.search(r"'/model'|\bmodel\b.{0,80}\bnot found\b", complaint.message):
         return CONFIG
     if kind == "workers-ai" and code is not None:

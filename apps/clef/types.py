@@ -14,6 +14,7 @@ Kind = Literal["choice", "noul", "score"]
 EndpointKind = Literal["workers-ai", "systemone"]
 Description = str | dict[str, Any] | list[Any] | None
 State = str | dict[str, Any] | list[Any]
+MAX_REQUEST_BYTES = 256_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class EndpointSettings:
     account_id: str | None = None
     timeout_s: float = 10.0
     max_attempts: int = 3
-    max_request_bytes: int = 256_000
+    max_request_bytes: int = MAX_REQUEST_BYTES
 
     def __post_init__(self) -> None:
         if self.kind not in ("workers-ai", "systemone"):

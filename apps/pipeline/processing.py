@@ -17,11 +17,11 @@ from apps.clef.circuit import CircuitBreaker
 from apps.clef.client import ClefClient
 from apps.clef.errors import ClefError, EndpointMisconfigured, EndpointUnreachable, InvalidReply
 from apps.clef.types import ModelReply, ModelRequest
-from apps.items.models import ItemContent
 from apps.pipeline.claims import ASK_S, Claim, claim_items, put_back, workflows_with_work
 from apps.pipeline.endpoints import client_of
+from apps.pipeline.pictures import Prepared, prepare_requests
 from apps.pipeline.rulebook import Rulebook, rulebook_for
-from apps.pipeline.writing import BROKEN_PAUSE, NO_TIME, put_back_broken, write_answers
+from apps.pipeline.writing import BROKEN_PAUSE, NO_TIME, Pictures, put_back_broken, write_answers
 from apps.workflows.definitions import to_clef_questions
 from apps.workflows.models import Workflow
 
@@ -29,6 +29,8 @@ log = structlog.get_logger()
 Outcome = ModelReply | Exception
 Clock = Callable[[], datetime]
 MOST_ROUNDS = 50
+PREPARE_S = ASK_S / 2
+"""Seconds of a batch's time that its pictures may take."""
 
 
 def decide_waiting_items(*, now: Clock) -> bool:
@@ -43,7 +45,7 @@ def decide_waiting_items(*, now: Clock) -> bool:
 def decide_batch(*, workflow: Workflow, now: Clock) -> int:
     """How many items of this workflow were asked about; 0 when others were faster, or when its rules or questions
     cannot be read: then the items wait and say so, and other workflows go on."""
-    claim = claim_items(workflow=workflow)
+    claim, began = claim_items(workflow=workflow), time.monotonic()
     if not claim.item_ids:
         return 0
     try:
@@ -55,29 +57,39 @@ def decide_batch(*, workflow: Workflow, now: Clock) -> int:
         next_try_at = now() + BROKEN_PAUSE
         put_back(claim=claim, item_ids=claim.item_ids, why=why, next_try_at=next_try_at, is_counted=False)
         return 0
-    states = dict(ItemContent.objects.filter(pk__in=claim.item_ids).values_list("pk", "state"))
-    requests = {item_id: ModelRequest(state, questions) for item_id, state in states.items()}
-    outcomes = _ask_all(workflow, requests)
-    _write(book, claim, outcomes, now())
+    prepared = prepare_requests(
+        workflow=workflow, item_ids=claim.item_ids, questions=questions, until=began + PREPARE_S
+    )
+    asked = {pk: each for pk, each in prepared.items() if isinstance(each, Prepared)}
+    outcomes: dict[int, Outcome] = {pk: each for pk, each in prepared.items() if isinstance(each, Exception)}
+    outcomes |= _ask_all(workflow, {pk: each.request for pk, each in asked.items()}, began + ASK_S)
+    pictures = {pk: each.pictures for pk, each in asked.items()}
+    _write(book, claim, outcomes, now(), pictures)
     _log(workflow, claim, outcomes)
     return len(claim.item_ids)
 
 
-def _write(book: Rulebook, claim: Claim, outcomes: Mapping[int, Outcome], now: datetime) -> None:
+def _write(
+    book: Rulebook, claim: Claim, outcomes: Mapping[int, Outcome], now: datetime, pictures: Pictures
+) -> None:
     """In bulk; when that breaks, one by one, so that an item that cannot be written holds up no other."""
     try:
-        write_answers(book=book, claim=claim, outcomes=outcomes, now=now)
+        write_answers(book=book, claim=claim, outcomes=outcomes, now=now, pictures=pictures)
     except Exception as error:
         log.exception("batch_not_written", workflow=book.workflow.slug, items=len(outcomes))
         if len(outcomes) > 1:
             for item_id, outcome in outcomes.items():
-                _write(book, claim, {item_id: outcome}, now)
+                _write(book, claim, {item_id: outcome}, now, pictures)
             return
         for item_id in outcomes:
             put_back_broken(claim=claim, item_id=item_id, error=error, now=now)
 
 
-def _ask_all(workflow: Workflow, requests: Mapping[int, ModelRequest]) -> dict[int, Outcome]:
+def _ask_all(
+    workflow: Workflow, requests: Mapping[int, ModelRequest], give_up_at: float
+) -> dict[int, Outcome]:
+    if not requests:
+        return {}
     try:
         client = client_of(workflow.endpoint)
     except EndpointMisconfigured as error:
@@ -87,7 +99,6 @@ def _ask_all(workflow: Workflow, requests: Mapping[int, ModelRequest]) -> dict[i
         why = EndpointMisconfigured(f"no connection can be made ({type(error).__name__})", code="client")
         return dict.fromkeys(requests, why)
     circuit = CircuitBreaker()
-    give_up_at = time.monotonic() + ASK_S
     with ThreadPoolExecutor(min(workflow.endpoint.concurrency, len(requests))) as pool:
         answers = pool.map(lambda request: ask_one(client, circuit, request, give_up_at), requests.values())
         outcomes = dict(zip(requests, answers, strict=True))

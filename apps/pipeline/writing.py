@@ -41,6 +41,8 @@ TROUBLE: dict[Reason, str] = {
 }
 NO_TIME = "no_time"
 """The code of what was not asked because the batch's time was over, with an endpoint that is well."""
+Pictures = Mapping[int, Sequence[Mapping[str, Any]]]
+"""By item id, what was sent of its pictures, as `Decision.images` keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,12 @@ class Routed:
 
 @transaction.atomic
 def write_answers(
-    *, book: Rulebook, claim: Claim, outcomes: Mapping[int, ModelReply | Exception], now: datetime
+    *,
+    book: Rulebook,
+    claim: Claim,
+    outcomes: Mapping[int, ModelReply | Exception],
+    now: datetime,
+    pictures: Pictures | None = None,
 ) -> None:
     """Decisions, routes, tasks and runs for what was answered; the rest waits or goes to people.
 
@@ -74,7 +81,7 @@ def write_answers(
         if isinstance(each, ClefError) and each.scope == "endpoint" and pk not in unasked
     }
     broken = {pk: each for pk, each in held.items() if not isinstance(each, ModelReply | ClefError)}
-    routed = [*_decide(book, items, replies, now), *_refuse(book, items, refused)]
+    routed = [*_decide(book, items, replies, now, pictures or {}), *_refuse(book, items, refused)]
     write_routes(book=book, routed=routed, now=now)
     put_back(claim=claim, item_ids=unasked, is_counted=False)
     for item_id, error in broken.items():
@@ -114,13 +121,18 @@ def put_back_broken(*, claim: Claim, item_id: int, error: Exception, now: dateti
 
 
 def _decide(
-    book: Rulebook, items: Mapping[int, Item], replies: Mapping[int, ModelReply], now: datetime
+    book: Rulebook,
+    items: Mapping[int, Item],
+    replies: Mapping[int, ModelReply],
+    now: datetime,
+    pictures: Pictures,
 ) -> list[Routed]:
     if not replies:
         return []
     QuestionSet.objects.filter(pk=book.question_set.pk, first_used_at=None).update(first_used_at=now)
     decisions = Decision.objects.bulk_create(
-        _to_decision(book, item_id, reply, now) for item_id, reply in replies.items()
+        _to_decision(book, item_id, reply, now, pictures.get(item_id, ()))
+        for item_id, reply in replies.items()
     )
     DecisionPayload.objects.bulk_create(
         DecisionPayload(decision=decision, reply=repaired(reply.body)[0])
@@ -189,7 +201,9 @@ def _update(item_ids: Sequence[int], now: datetime, **values: Any) -> None:
         )
 
 
-def _to_decision(book: Rulebook, item_id: int, reply: ModelReply, now: datetime) -> Decision:
+def _to_decision(
+    book: Rulebook, item_id: int, reply: ModelReply, now: datetime, pictures: Sequence[Mapping[str, Any]]
+) -> Decision:
     endpoint = book.workflow.endpoint
     tokens = reply.input_tokens
     return Decision(
@@ -213,6 +227,7 @@ def _to_decision(book: Rulebook, item_id: int, reply: ModelReply, now: datetime)
             }
             for key, answer in reply.answers.items()
         },
+        images=[dict(each) for each in pictures],
         created_at=now,
     )
 

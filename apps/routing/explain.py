@@ -114,6 +114,8 @@ def _audit(numbers: Mapping[str, Any], _: Names) -> str:
 
 
 def _model_error(numbers: Mapping[str, Any], _: Names) -> str:
+    if numbers["code"] == "images_unread":
+        return f"Held because of its images, which no model has read: {numbers['message']}"
     return f"Held because the model could not answer ({numbers['code']}): {numbers['message']}"
 
 
