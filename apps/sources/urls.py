@@ -2,12 +2,20 @@ from __future__ import annotations
 
 from django.urls import path
 
-from apps.sources import views_uploads
+from apps.sources import views_sources, views_uploads
 from apps.sources.webhooks.views import hook
 
 app_name = "sources"
 urlpatterns = [
     path("hooks/<uuid:public_id>/", hook, name="hook"),
+    path("w/<slug:slug>/sources/", views_sources.overview, name="overview"),
+    path("w/<slug:slug>/sources/<int:source_id>/pause/", views_sources.source_pause, name="source_pause"),
+    path("w/<slug:slug>/sources/<int:source_id>/resume/", views_sources.source_resume, name="source_resume"),
+    path(
+        "w/<slug:slug>/sources/deliveries/<int:delivery_id>/again/",
+        views_sources.delivery_again,
+        name="delivery_again",
+    ),
     path("w/<slug:slug>/sources/uploads/", views_uploads.uploads, name="uploads"),
     path("w/<slug:slug>/sources/uploads/new/", views_uploads.upload_new, name="upload_new"),
     path("w/<slug:slug>/sources/uploads/<int:upload_id>/", views_uploads.upload, name="upload"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -34,6 +35,11 @@ EXPECTED = {
     "insights:token_revoke": "manager",
     "insights:limits_update": "manager",
     "insights:operate": "operator",
+    "sources:hook": "public",
+    "sources:overview": "manager",
+    "sources:source_pause": "manager",
+    "sources:source_resume": "manager",
+    "sources:delivery_again": "manager",
     "sources:uploads": "manager",
     "sources:upload_new": "manager",
     "sources:upload": "manager",
@@ -99,6 +105,9 @@ def address(name: str, workflow: Workflow, item: Item) -> str:
         "user_id": 1,
         "token_id": 1,
         "upload_id": 1,
+        "source_id": 1,
+        "delivery_id": 1,
+        "public_id": uuid.UUID(int=1),
     }
     return reverse(name, kwargs={key: values[key] for key in URLS[name].pattern.converters})
 

@@ -161,6 +161,16 @@ def work_again(*, delivery: Delivery) -> None:
     transaction.on_commit(lambda: wake("work_off_deliveries"))
 
 
+def pause(*, source: Source) -> None:
+    Source.objects.filter(pk=source.pk).update(is_paused=True)
+
+
+def resume(*, source: Source) -> None:
+    """What came meanwhile is worked off; a mailbox is looked at with the next round."""
+    Source.objects.filter(pk=source.pk).update(is_paused=False, next_look_at=None)
+    transaction.on_commit(lambda: wake("work_off_deliveries"))
+
+
 def sweep_deliveries(*, now: datetime) -> int:
     """Removes what was done or refused more than `KEPT` ago; what waits stays."""
     old = Delivery.objects.filter(received_at__lt=now - KEPT).exclude(status=Delivery.Status.PENDING)
