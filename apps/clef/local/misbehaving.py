@@ -25,8 +25,10 @@ class Misbehaviour:
     def set(self, faults: Sequence[str | None], *, repeat: bool = False, for_s: float | None = None) -> None:
         """In place of what was set before; `for_s` repeats them until so many seconds have passed.
 
-        Raises ValueError for a fault that means nothing.
+        Raises ValueError for a fault or a time that means nothing.
         """
+        if for_s is not None and not 0 < for_s <= LONGEST_S:
+            raise ValueError(f"the time must be more than 0 and at most {LONGEST_S:.0f} seconds")
         for name in faults:
             read_fault(name)
         with self._lock:
@@ -45,7 +47,6 @@ class Misbehaviour:
         if not isinstance(faults, list):
             raise ValueError("faults must be a list of names")
         for_s = document.get("for_seconds")
-        is_number = isinstance(for_s, int | float) and not isinstance(for_s, bool)
-        if for_s is not None and not (is_number and 0 < for_s <= LONGEST_S):
-            raise ValueError(f"for_seconds must be more than 0 and at most {LONGEST_S:.0f}")
+        if for_s is not None and (isinstance(for_s, bool) or not isinstance(for_s, int | float)):
+            raise ValueError("for_seconds must be a number")
         self.set(faults, repeat=bool(document.get("repeat")), for_s=for_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from argparse import ArgumentParser
@@ -64,7 +65,8 @@ class Command(BaseCommand):
         names = options["misbehave"] or []
         wanted: dict[str, Any] = {"faults": names, "repeat": True}
         if options["for_s"] is not None:
-            wanted["for_seconds"] = options["for_s"]
+            # Not a number, which JSON has no word for, lasts no time either.
+            wanted["for_seconds"] = options["for_s"] if math.isfinite(options["for_s"]) else 0
         url = options["url"] or _address()
         try:
             reply = httpx.post(f"{url}/faults", json=wanted, timeout=TIMEOUT_S, trust_env=False)
