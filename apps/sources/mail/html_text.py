@@ -37,6 +37,8 @@ _QUOTE_CLASSES = {
     "tutanota_quote",
 }
 _MAX_NESTED = 200
+_MAX_CELLS = 5_000
+"""The layout of tables takes a while for each."""
 
 
 def to_text(source: str) -> str:
@@ -46,7 +48,8 @@ def to_text(source: str) -> str:
         return ""
     try:
         tree = html.document_fromstring(_without_declaration(source))
-        if _clean(tree) > _MAX_NESTED:
+        depth, cells = _clean(tree)
+        if depth > _MAX_NESTED or cells > _MAX_CELLS:
             return _tags_off(source)
         text = Inscriptis(tree, ParserConfig(css=CSS_PROFILES["strict"])).get_text()
     except (etree.LxmlError, ValueError, AssertionError, RecursionError, IndexError, AttributeError):
@@ -59,13 +62,14 @@ def _without_declaration(source: str) -> str:
     return re.sub(r"^\s*<\?xml[^>]{0,200}>", "", source)
 
 
-def _clean(tree: html.HtmlElement) -> int:
-    """Takes out what is not seen, marks what is quoted, drops attributes; the depth of what is left."""
-    deepest = 0
+def _clean(tree: html.HtmlElement) -> tuple[int, int]:
+    """Takes out what is not seen, marks what is quoted, drops attributes; the depth and table cells of what is left."""
+    deepest, cells = 0, 0
     todo: list[tuple[html.HtmlElement, int, bool]] = [(tree, 1, False)]
     while todo:
         element, depth, quoted = todo.pop()
         deepest = max(deepest, depth)
+        cells += element.tag in {"td", "th"}
         for child in list(element):
             if not isinstance(child.tag, str) or child.tag in _NEVER_SEEN or _is_unseen(child):
                 _drop(child)
@@ -77,7 +81,7 @@ def _clean(tree: html.HtmlElement) -> int:
             todo.append((child, depth + 1, quoted or begins))
             for name in set(child.attrib) - _KEPT_ATTRIBUTES:
                 del child.attrib[name]
-    return deepest
+    return deepest, cells
 
 
 def _is_unseen(element: html.HtmlElement) -> bool:
@@ -108,7 +112,8 @@ def _tags_off(source: str) -> str:
         r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", " ", source, flags=re.IGNORECASE | re.DOTALL
     )
     source = re.sub(r"<(?:br|/?p|/?div|/?tr|/?li|/?h[1-6])\b[^<>]*>", "\n", source, flags=re.IGNORECASE)
-    return _tidy(html_unescape(re.sub(r"<[^<>]*>", " ", source)))
+    text = html_unescape(re.sub(r"<[^<>]*>", " ", source))
+    return _tidy(re.sub(r"[ \t]*\n[ \t\n]*", "\n", re.sub(r"[ \t\r]+", " ", text)))
 
 
 def _tidy(text: str) -> str:

@@ -16,6 +16,8 @@ from typing import Literal
 Kind = Literal["body", "quoted", "signature"]
 LONGEST_LINE = 600
 """Characters: longer lines are no attribution, separator or header."""
+LOOKED_AT = 1024 * 1024
+"""Characters: what comes after them is what the last line of them is. No model reads more."""
 LONGEST_SIGNATURE = 30
 """Lines after "-- ": what is longer is no signature but a text that uses dashes."""
 
@@ -76,11 +78,13 @@ def split_text(text: str, *, is_forward: bool = False) -> tuple[Piece, ...]:
     What is forwarded is the matter of a mail, not its history, and stays body; `is_forward` says that the mail calls
     itself one, for programs that only put the old headers in front.
     """
-    lines = text.splitlines(keepends=True)
+    head, rest = text[:LOOKED_AT], text[LOOKED_AT:]
+    lines = head.split("\n")
+    lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
     kinds = _quotes(lines, is_forward)
     _mark_signatures(lines, kinds)
     _mark_blanks(lines, kinds)
-    return _joined(lines, kinds)
+    return _joined([*lines, rest], [*kinds, kinds[-1]])
 
 
 def to_read(pieces: Sequence[Piece], *, quoted: bool, signature: bool) -> str:
@@ -98,7 +102,7 @@ def _quotes(lines: Sequence[str], is_forward: bool) -> list[Kind]:
     at = 0
     while at < len(lines):
         line = _bare(lines[at])
-        if kinds[at] == "quoted" or not line.strip():
+        if kinds[at] == "quoted" or not line.strip() or not _is_suspect(lines, at):
             at += 1
         elif _FORWARD.match(line):
             is_forward = True
@@ -114,6 +118,11 @@ def _quotes(lines: Sequence[str], is_forward: bool) -> list[Kind]:
         else:
             at += 1
     return kinds
+
+
+def _is_suspect(lines: Sequence[str], at: int) -> bool:
+    """A quick look: whatever tells a quote has dashes in its line, or a colon in it or in one of the next two."""
+    return "--" in lines[at] or any(":" in line or "：" in line for line in lines[at : at + 3])
 
 
 def _is_quoted(line: str) -> bool:
@@ -206,4 +215,5 @@ def _mark_blanks(lines: Sequence[str], kinds: list[Kind]) -> None:
 
 def _joined(lines: Sequence[str], kinds: Sequence[Kind]) -> tuple[Piece, ...]:
     runs = groupby(zip(kinds, lines, strict=True), key=itemgetter(0))
-    return tuple(Piece(kind, "".join(line for _, line in run)) for kind, run in runs)
+    pieces = (Piece(kind, "".join(line for _, line in run)) for kind, run in runs)
+    return tuple(piece for piece in pieces if piece.text)

@@ -67,6 +67,12 @@ def read_texts(parts: Sequence[Part], tree: Tree) -> Texts:
             texts.files.append(_to_file(part, texts))
     own = [section for section in sections if section.message == 0]
     texts.html = "\n".join(section.html for section in own if section.html)[: limits.MAX_MAIL_TEXT_CHARACTERS]
+    if any(
+        len(section.html) > html_text.MAX_HTML_CHARACTERS and not section.plain.strip() for section in own
+    ):
+        texts.repairs.append(
+            f"The text was made from the first {html_text.MAX_HTML_CHARACTERS:,} characters of the HTML"
+        )
     texts.body = "\n\n".join(filter(None, (section.text for section in own)))
     texts.attached = _attached(sections, tree.messages)
     for headers in tree.messages:

@@ -15,7 +15,7 @@ from email.message import Message
 from apps.pipeline import limits
 from apps.sources.mail.headers import Headers, from_base64, read_headers
 
-_GUESSED_BOUNDARY = re.compile(rb"(?:\A|\n)--([^\s][^\r\n]{0,200}?)[ \t]*\r?\nContent-", re.IGNORECASE)
+_GUESSED_BOUNDARY = re.compile(rb"(?:\A|\n)--([^\s][^\r\n]{0,200})\r?\nContent-", re.IGNORECASE)
 _MAX_BOUNDARY = 250
 _OTHER_ENCODINGS = {
     "quoted printable": "quoted-printable",
@@ -118,7 +118,7 @@ class Tree:
             self._repair(f"The boundary of a multipart {what}; it was read as text")
             return None
         self._repair(f"The boundary of a multipart {what}; it was guessed")
-        return self._between(guessed[1], start, end)
+        return self._between(guessed[1].rstrip(), start, end)
 
     def _between(self, boundary: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
         pieces = []
