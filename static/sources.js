@@ -5,13 +5,12 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   const field = document.getElementById(button.dataset.copies);
   field.select();
-  let said = "Copied";
+  let text = "Copied.";
   try {
     await navigator.clipboard.writeText(field.value);
   } catch {
     // No permission, or no HTTPS: it is selected, and the keyboard copies it.
-    said = "Press Ctrl C";
+    text = "The address is selected: copy it with the keyboard.";
   }
-  button.textContent = said;
-  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  document.dispatchEvent(new CustomEvent("message", { detail: { text } }));
 });
