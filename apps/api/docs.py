@@ -68,6 +68,12 @@ LIMITS = (
     ("Items in a batch", f"{limits.MAX_BATCH:,}", "413"),
     ("external_id", f"{limits.MAX_EXTERNAL_ID_CHARACTERS:,} characters", "422"),
     ("state", f"{limits.MAX_STATE_BYTES:,} bytes", "422"),
+    (
+        "images",
+        f"{limits.MAX_IMAGES}, each {limits.MAX_IMAGE_BYTES:,} bytes, {limits.MAX_IMAGE_PIXELS:,} pixels",
+        "422",
+    ),
+    ("group", f"{limits.MAX_GROUP_CHARACTERS:,} characters", "422"),
     ("metadata", f"{limits.MAX_METADATA_BYTES:,} bytes, {limits.MAX_METADATA_KEYS:,} keys", "422"),
     ("Depth of state and metadata", f"{limits.MAX_DEPTH:,} levels", "422"),
     ("priority", f"within ±{limits.MAX_PRIORITY:,}", "422"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from apps.api.paging import DEFAULT_LIMIT, MOST_ROWS
 from apps.api.times import MOMENT, Time
@@ -43,14 +43,34 @@ class ItemIn(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     external_id: str = Field(
+        default="",
         description=f"Yours, unique in the workflow, at most {limits.MAX_EXTERNAL_ID_CHARACTERS} characters. "
-        "The same again is the same item."
+        "The same again is the same item. Needed, but for a mail: there it is the Message-ID when left out.",
     )
     state: Any = Field(
+        default="",
         json_schema_extra={"type": ["string", "object", "array"]},
-        description=f"What the model reads: text or JSON, at most {limits.MAX_STATE_BYTES:,} bytes.",
+        description=f"What the model reads: text or JSON, at most {limits.MAX_STATE_BYTES:,} bytes. "
+        "Needed, unless there are images or a mail.",
     )
-    images: list[Any] | None = Field(default=None, description="Not taken yet: refused when not empty.")
+    images: list[Any] | None = Field(
+        default=None,
+        json_schema_extra={"maxItems": limits.MAX_IMAGES},
+        description=f"At most {limits.MAX_IMAGES}, PNG, JPEG or WebP: each a data URL, or an object of content_type, "
+        f"base64 and perhaps name; {limits.MAX_IMAGE_BYTES:,} bytes and {limits.MAX_IMAGE_PIXELS:,} pixels each. "
+        "They are written anew: what a camera notes beside the picture is not kept.",
+    )
+    mail: Any = Field(
+        default=None,
+        json_schema_extra={"type": ["string", "object"]},
+        description="A whole message as it was sent (RFC 5322), instead of state and images: its text, pictures and "
+        'PDFs are read, its headers become metadata. As text, or better as {"base64": …}, which keeps all bytes.',
+    )
+    group: str | None = Field(
+        default=None,
+        description=f"What it belongs to, such as an order or a chat: at most {limits.MAX_GROUP_CHARACTERS} "
+        "characters. Of a mail, its thread when left out.",
+    )
     metadata: dict[str, Any] | None = Field(
         default=None,
         description=f"For rules and search: {limits.MAX_METADATA_KEYS} keys, {limits.MAX_METADATA_BYTES:,} bytes.",
@@ -59,12 +79,6 @@ class ItemIn(BaseModel):
     priority: int | None = Field(
         default=None, description=f"Higher is sooner; 0 when left out; within ±{limits.MAX_PRIORITY:,}."
     )
-
-    @field_validator("images")
-    @classmethod
-    def _no_images_yet(cls, value: list[Any] | None) -> None:
-        if value:
-            raise ValueError("images are not taken yet")
 
 
 class ItemAdded(BaseModel):
@@ -126,6 +140,7 @@ class ItemHead(BaseModel):
     due_at: datetime
     decided_at: datetime | None
     settled_at: datetime | None
+    group: str | None = Field(description="What it belongs to: a thread, a chat, an order.")
     wait_reason: str | None = Field(
         description="Why the model was not asked yet, when something is in the way."
     )
@@ -184,6 +199,7 @@ def to_head(item: Item, *, is_hidden: bool, url: str) -> dict[str, Any]:
         "due_at": item.due_at,
         "decided_at": item.decided_at,
         "settled_at": None if is_hidden else item.settled_at,
+        "group": item.group_key or None,
         "wait_reason": item.wait_reason or None,
         "next_try_at": item.next_try_at,
         "hidden": "blind" if is_hidden else None,

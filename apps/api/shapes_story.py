@@ -18,6 +18,15 @@ class AnswerOut(BaseModel):
     )
 
 
+class SentImageOut(BaseModel):
+    """`sha256` is that of the picture as kept; the rest as sent, perhaps scaled down to fit the request."""
+
+    sha256: str
+    width: int
+    height: int
+    size: int = Field(description="Bytes.")
+
+
 class DecisionOut(BaseModel):
     id: int
     is_primary: bool
@@ -33,6 +42,7 @@ class DecisionOut(BaseModel):
     cost_usd: float | None
     warnings: list[Any]
     answers: dict[str, AnswerOut]
+    images: list[SentImageOut] = Field(description="What the model was sent of its pictures.")
     created_at: datetime
 
 
@@ -124,11 +134,51 @@ class QuestionSetOut(BaseModel):
     questions: list[QuestionOut]
 
 
+class KeptImageOut(BaseModel):
+    """A picture as kept: written anew, upright."""
+
+    sha256: str
+    content_type: Literal["image/png", "image/jpeg", "image/webp"]
+    width: int
+    height: int
+    size: int = Field(description="Bytes.")
+
+
+class AttachmentOut(BaseModel):
+    """A file that came with the item, or a page of a PDF. `size` and `sha256` are of the file as it came."""
+
+    name: str
+    content_type: str
+    size: int
+    sha256: str
+    page: int | None = Field(description="Of a PDF, from 1.")
+    is_for_model: bool
+    note: str = Field(description="What was done to it, or why it is not kept.")
+    image: KeptImageOut | None
+
+
+class MailPartOut(BaseModel):
+    kind: Literal["body", "quoted", "signature"]
+    text: str
+
+
+class MailOut(BaseModel):
+    """A mail as people read it. `size` and `sha256` are of the message as it came."""
+
+    headers: list[tuple[str, str]]
+    parts: list[MailPartOut]
+    size: int
+    sha256: str
+
+
 class StoryOut(ItemHead):
     """The whole story: `route` is the one in force, `superseded_routes` those before it."""
 
     state: Any
     metadata: dict[str, Any]
+    repairs: list[str] = Field(description="What had to be changed for it to be stored or read.")
+    attachments: list[AttachmentOut]
+    mail: MailOut | None = Field(description="Of an item that came as a mail.")
     question_sets: list[QuestionSetOut]
     policy_version: int | None
     decisions: list[DecisionOut]

@@ -9,7 +9,7 @@ from apps.actions.models import ActionRun
 from apps.api.shapes import to_head
 from apps.api.shapes_story import StoryOut
 from apps.insights.telling import told_reasons
-from apps.items.models import Decision, Item, Route
+from apps.items.models import Attachment, Decision, Item, Mail, Route
 from apps.reviews.models import Label, Review, ReviewTask
 from apps.reviews.selectors import is_hidden_from, names_of
 from apps.routing.explain import explain
@@ -34,11 +34,34 @@ def story_of(*, user: User, item: Item, url: str) -> StoryOut:
         | {
             "state": item.content.state,
             "metadata": item.metadata,
+            "repairs": item.content.repairs,
+            "attachments": _attachments(item),
+            "mail": _mail(item),
             "question_sets": [_to_question_set(version) for version in versions.values()],
             "tasks": [_to_task(task, is_hidden) for task in tasks],
         }
         | told
     )
+
+
+def _attachments(item: Item) -> list[Json]:
+    kept = Attachment.objects.filter(item=item).select_related("image").order_by("position")
+    return [_to_attachment(each) for each in kept.defer("image__data", "image__thumbnail")]
+
+
+def _to_attachment(attachment: Attachment) -> Json:
+    names = ("name", "content_type", "size", "sha256", "page", "is_for_model", "note")
+    image = attachment.image
+    of_image = ("sha256", "content_type", "width", "height", "size")
+    return {name: getattr(attachment, name) for name in names} | {
+        "image": None if image is None else {name: getattr(image, name) for name in of_image}
+    }
+
+
+def _mail(item: Item) -> Json | None:
+    mail = Mail.objects.filter(item=item).defer("html").first()
+    names = ("headers", "parts", "size", "sha256")
+    return None if mail is None else {name: getattr(mail, name) for name in names}
 
 
 def _question_sets(item: Item, routes: list[Route], tasks: list[ReviewTask]) -> dict[int, QuestionSet]:
@@ -98,6 +121,7 @@ def _to_decision(decision: Decision) -> Json:
             }
             for key, answer in decision.answers.items()
         },
+        "images": decision.images,
         "created_at": decision.created_at,
     }
 

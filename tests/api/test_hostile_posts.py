@@ -22,7 +22,18 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
-NAMES = ["external_id", "state", "metadata", "received_at", "priority", "images", "items", "else"]
+NAMES = [
+    "external_id",
+    "state",
+    "metadata",
+    "received_at",
+    "priority",
+    "images",
+    "mail",
+    "group",
+    "items",
+    "else",
+]
 likely = st.fixed_dictionaries(
     {"external_id": texts | values, "state": texts | values},
     optional={

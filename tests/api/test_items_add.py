@@ -73,7 +73,7 @@ def test_other_content_is_a_conflict_that_names_what_differs(ivan: Caller) -> No
         ({"received_at": 1764493200}, "received_at"),
         ({"received_at": "2026-02-30T09:00:00Z"}, "received_at"),
         ({"received_at": "0001-01-01T00:00:00+14:00"}, "received_at"),
-        ({"images": ["data:image/png;base64,AA=="]}, "images"),
+        ({"images": ["data:image/png;base64,AA=="]}, "images[0]"),
         ({"colour": "red"}, "colour"),
     ],
 )
