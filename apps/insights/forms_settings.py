@@ -74,3 +74,26 @@ class LimitsForm(_Form):
         label="Item may wait, hours",
         help_text="1 to 8 760; then people decide what the model could not",
     )
+
+
+class ReadingForm(_Form):
+    prefix = "reading"
+    reads_quoted = forms.BooleanField(
+        required=False,
+        label="Quoted history of mail",
+        help_text="What a reply repeats of earlier mails. For mail that comes from now on.",
+    )
+    reads_signature = forms.BooleanField(
+        required=False, label="Signatures of mail", help_text="For mail that comes from now on."
+    )
+    reads_images = forms.BooleanField(
+        required=False,
+        label="Images",
+        help_text="And the first pages of PDFs. Switched off, the model reads the text alone, and items of images "
+        "alone go to people.",
+    )
+    fits_images = forms.BooleanField(
+        required=False,
+        label="Scale images down where they do not fit",
+        help_text="Switched off, items whose images are too large for a request go to people.",
+    )

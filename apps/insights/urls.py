@@ -24,4 +24,5 @@ urlpatterns = [
         name="token_revoke",
     ),
     path("w/<slug:slug>/settings/limits/", views_settings.limits_update, name="limits_update"),
+    path("w/<slug:slug>/settings/reading/", views_settings.reading_update, name="reading_update"),
 ]

@@ -14,11 +14,12 @@ from apps.accounts.http import PersonRequest
 from apps.accounts.models import User
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
-from apps.insights.forms_settings import LimitsForm, MemberForm, TokenForm
+from apps.insights.forms_settings import LimitsForm, MemberForm, ReadingForm, TokenForm
 from apps.insights.settings import remove_person, workflow_settings
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import ApiToken, Role, Workflow
 from apps.workflows.people import add_member, revoke_token, update_limits
+from apps.workflows.reading import update_reading
 from apps.workflows.services import create_token
 
 
@@ -104,6 +105,17 @@ def limits_update(request: PersonRequest, slug: str) -> HttpResponse:
     return redirect("insights:settings", slug)
 
 
+@require_POST
+def reading_update(request: PersonRequest, slug: str) -> HttpResponse:
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    form = ReadingForm(request.POST)
+    if not form.is_valid():
+        return _show(request, workflow, status=422, reading_form=form)
+    update_reading(workflow=workflow, **form.cleaned_data)
+    messages.success(request, "Saved. It holds for what the model reads from now on.")
+    return redirect("insights:settings", slug)
+
+
 def _show(
     request: PersonRequest,
     workflow: Workflow,
@@ -112,9 +124,9 @@ def _show(
     refusal: str = "",
     new_token: ApiToken | None = None,
     secret: str = "",
-    **forms: MemberForm | TokenForm | LimitsForm,
+    **forms: MemberForm | TokenForm | LimitsForm | ReadingForm,
 ) -> HttpResponse:
-    limits = {name: getattr(workflow, name) for name in ("lease_s", "undo_s", "due_hours")}
+    current = {name: getattr(workflow, name) for name in (*LimitsForm.base_fields, *ReadingForm.base_fields)}
     context: dict[str, Any] = {
         "workflow": workflow,
         "shown": workflow_settings(workflow),
@@ -124,7 +136,8 @@ def _show(
         "now": timezone.now(),
         "member_form": MemberForm(),
         "token_form": TokenForm(),
-        "limits_form": LimitsForm(initial=limits),
+        "limits_form": LimitsForm(initial=current),
+        "reading_form": ReadingForm(initial=current),
         **forms,
     }
     return render(request, "insights/settings.html", context, status=status)
