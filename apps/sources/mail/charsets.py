@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 
 from charset_normalizer import from_bytes
@@ -10,8 +11,8 @@ from charset_normalizer import from_bytes
 from apps.core.text import repaired
 
 _SAMPLE_BYTES = 16 * 1024
-_SHORTEST_GUESS = 60
-"""Letters that are not ASCII: fewer say too little to guess an alphabet by, so the commonest charset is taken."""
+_TOO_FEW_LETTERS, _FEW_LETTERS = 12, 60
+"""Of those that are not ASCII: too few say nothing, few only something when most letters are such."""
 _COMMONEST = "cp1252"
 _GUESSES = [
     *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256"),
@@ -42,6 +43,10 @@ _OTHER_NAMES = {
 }
 _NO_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7-imap"}
 """Codecs of Python's that are no charset of mail, or take quadratic time."""
+_PAIRED = {"gb18030", "cp949"}
+"""In texts of these charsets a byte that is no ASCII all but never stands alone; in Latin text it mostly does."""
+_ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
+_TOGETHER = re.compile(rb"[\x80-\xff]{2}")
 _SAYS_NOTHING = {"ascii", "utf-8"}
 
 
@@ -69,7 +74,7 @@ def codec_of(declared: str) -> str | None:
     name = declared.lower()
     try:
         found = codecs.lookup(_OTHER_NAMES.get(name, name)).name
-        b"".decode(found)
+        " ".encode(found)  # refuses codecs that are no charset, such as rot13
     except (LookupError, ValueError):  # ValueError: a name with NUL
         return None
     return None if found in _NO_CHARSETS else _WIDER.get(found, found)
@@ -81,7 +86,8 @@ def _decode(data: bytes, declared: str, otherwise: str) -> Decoded:
         return Decoded(data.decode("ascii"), "ascii")
     if codec is not None and codec not in _SAYS_NOTHING:
         text = _strictly(data, codec)
-        if text is not None and not (_is_one_byte(codec) and _is_utf8(data)):
+        is_other = (_is_one_byte(codec) and _is_utf8(data)) or (codec in _PAIRED and _is_unpaired(data))
+        if text is not None and not is_other:
             return Decoded(text, codec)
     if codec == "utf-8" or _is_utf8(data):
         text = data.decode("utf-8", "replace")
@@ -132,20 +138,21 @@ def _is_utf8(data: bytes) -> bool:
     return not data.isascii()
 
 
+def _is_unpaired(data: bytes) -> bool:
+    sample = data[:_SAMPLE_BYTES]
+    return len(_ALONE.findall(sample)) > len(_TOGETHER.findall(sample))
+
+
 def _guess(data: bytes, otherwise: str) -> str:
     if (b"\x1b$" in data or b"\x1b(" in data) and _strictly(data, "iso2022_jp_2") is not None:
         return "iso2022_jp_2"
     sample = data[:_SAMPLE_BYTES]
-    if sum(byte > 0x7F for byte in sample) < _SHORTEST_GUESS:
+    letters = sum(byte > 0x7F for byte in sample)
+    if letters < _FEW_LETTERS:
         known = codec_of(otherwise) if otherwise else None
         if known not in {None, "ascii"} and _strictly(data, str(known)) is not None:
             return str(known)
-        if _mostly_letters_of_english(sample):
+        if letters < _TOO_FEW_LETTERS or letters * 4 < sum(byte > 0x20 for byte in sample):
             return _COMMONEST
     best = from_bytes(sample, cp_isolation=_GUESSES).best()
     return best.encoding if best is not None and best.encoding != "ascii" else _COMMONEST
-
-
-def _mostly_letters_of_english(sample: bytes) -> bool:
-    high = sum(byte > 0x7F for byte in sample)
-    return high * 4 < sum(byte > 0x20 for byte in sample)

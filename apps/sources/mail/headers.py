@@ -28,6 +28,7 @@ _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:")
 _WORD = re.compile(r"=\?([^?\s]{1,60})\?([qQbB])\?(.{0,800}?)\?=(?=$|[\s\"),;<>=(@]|[^!-~])", re.DOTALL)
 _BETWEEN_WORDS = re.compile(r"\?=\s+=\?")
 _MAX_ADDRESSES = 200
+_WIDEST_ZONE = timedelta(hours=14)
 _PARTING = re.compile(r"\\.|[\"<>(),;:]")
 _CLOSING = {'"': '"', "<": ">", "(": ")"}
 _BRACKETED = re.compile(r"([^<]*)<([^<>]*)>?")
@@ -281,6 +282,8 @@ def read_date(text: str, now: datetime) -> datetime | None:
     try:
         found = parsedate_to_datetime(text)
         found = found if found.tzinfo else found.replace(tzinfo=UTC)
+        if abs(found.utcoffset() or timedelta()) > _WIDEST_ZONE:  # no such place, and no database keeps it
+            found = found.astimezone(UTC)
         found.astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from apps.pipeline import limits
 from apps.sources.enclosures import RawFile
 from apps.sources.mail import calendars, html_text
-from apps.sources.mail.charsets import decode
+from apps.sources.mail.charsets import codec_of, decode
 from apps.sources.mail.headers import Headers
 from apps.sources.mail.tree import Part, Tree
 
@@ -118,8 +118,10 @@ def _read(part: Part, section: _Section, texts: Texts) -> None:
     found = decode(data, declared, otherwise=texts.charset)
     if found.repair and found.repair not in texts.repairs:
         texts.repairs.append(found.repair)
-    if found.charset not in {"ascii", ""}:
-        texts.charset = texts.charset or found.charset
+    # For headers that declare nothing: what the text says of itself, even where it is wrong about itself.
+    texts.charset = texts.charset or (
+        declared if codec_of(declared) not in {None, "ascii"} else found.charset
+    )
     text = found.text.replace("\r\n", "\n").replace("\r", "\n")
     if part.content_type == "text/html":
         section.html = f"{section.html}\n{text}" if section.html else text
