@@ -106,7 +106,7 @@ def split(rows: Sequence[Labelled], *, per_option: int, teaching: Sequence[Label
     labels = sorted({row.label for row in (*rows, *(teaching or ()))})
     if not 2 <= len(labels) <= MOST_OPTIONS:
         raise UnreadableFile(f"2 to {MOST_OPTIONS} labels can be told apart, here are {len(labels)}")
-    per_option = min(per_option, most_examples(len(labels)))
+    per_option = min(max(0, per_option), most_examples(len(labels)))
     examples: dict[str, dict[str, None]] = {label: {} for label in labels}
     for row in _shuffled(rows if teaching is None else teaching):
         if len(examples[row.label]) < per_option:
@@ -124,7 +124,12 @@ def _shuffled(rows: Sequence[Labelled]) -> list[Labelled]:
 
 
 def evaluate(parts: Split, reader: Reader) -> Evaluation:
-    """Teaches the stand-in the examples, with the label's own words as name, and asks it the rest."""
+    """Teaches the stand-in the examples, with the label's own words as name, and asks it the rest.
+
+    Raises UnreadableFile where nothing is left to ask.
+    """
+    if not parts.asked:
+        raise UnreadableFile("Every text became an example and none is left to ask")
     labels = list(parts.examples)
     started = time.monotonic()
     model = train([OptionTexts(in_words(label), parts.examples[label]) for label in labels], reader)

@@ -40,12 +40,20 @@ def run(path: Path, **options: Any) -> str:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    said = run(write_jsonl(tmp_path / "a.jsonl"), examples_per_option=10).splitlines()
+    said = run(write_jsonl(tmp_path / "a.jsonl"), examples_per_option=[10]).splitlines()
     assert said[0] == "standin-ngram-1: 2 options, 20 examples, 140 texts asked"
     low, high = wilson(140, 140)
     assert said[1] == f"accuracy  1.000  140 of 140, 95 %: {low:.3f} to {high:.3f}"
     assert said[2].startswith("ECE ")
     assert [line.split()[0] for line in said[6:]] == ["complaint", "order"]
+
+
+def test_several_numbers_of_examples_are_measured_in_turn(tmp_path: Path) -> None:
+    said = run(write_jsonl(tmp_path / "a.jsonl"), examples_per_option=[0, 5])
+    assert [line for line in said.splitlines() if "texts asked" in line] == [
+        "standin-ngram-1: 2 options, 0 examples, 160 texts asked",
+        "standin-ngram-1: 2 options, 10 examples, 150 texts asked",
+    ]
 
 
 def test_the_split_does_not_depend_on_the_order_of_rows() -> None:
@@ -110,7 +118,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_when_all_texts_teach_none_is_left(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="none is left to ask"):
-        run(write_jsonl(tmp_path / "a.jsonl"), examples_per_option=500)
+        run(write_jsonl(tmp_path / "a.jsonl"), examples_per_option=[500])
 
 
 @pytest.mark.slow

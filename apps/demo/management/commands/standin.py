@@ -45,7 +45,14 @@ class Command(BaseCommand):
         measure.add_argument("--evaluate", type=Path, metavar="FILE", help="CSV or JSONL with labelled texts")
         measure.add_argument("--text", default="text", metavar="FIELD", help="which field is the text")
         measure.add_argument("--labels", default="label", metavar="FIELD", help="which field is the label")
-        measure.add_argument("--examples-per-option", type=int, default=0, metavar="N", help="0: names alone")
+        measure.add_argument(
+            "--examples-per-option",
+            type=int,
+            nargs="+",
+            default=[0],
+            metavar="N",
+            help="0, unless told: names alone; several numbers are measured in turn",
+        )
         measure.add_argument(
             "--examples", type=Path, metavar="FILE", help="take them from this file, and ask all of the other"
         )
@@ -81,23 +88,18 @@ class Command(BaseCommand):
         self.stdout.write(f"The stand-in at {url} {done}.")
 
     def _evaluate(self, options: Mapping[str, Any]) -> None:
+        fields = {"text": options["text"], "label": options["labels"]}
         try:
-            parts = _parts(options)
+            rows = read_labelled(options["evaluate"], **fields)
+            teaching = read_labelled(options["examples"], **fields) if options["examples"] else None
             reader = Reader(choose_embedder(options["model"]))
+            for number in options["examples_per_option"]:
+                parts = split(rows, per_option=number, teaching=teaching)
+                parts = Split(parts.examples, parts.asked[: options["at_most"]])
+                self.stdout.write("\n".join([*report(evaluate(parts, reader)), ""]))
+                self.stdout.flush()
         except (UnreadableFile, ExtraMissing) as problem:
             raise CommandError(str(problem)) from problem
-        if not parts.asked:
-            raise CommandError("Every text became an example and none is left to ask.")
-        for line in report(evaluate(parts, reader)):
-            self.stdout.write(line)
-
-
-def _parts(options: Mapping[str, Any]) -> Split:
-    fields = {"text": options["text"], "label": options["labels"]}
-    rows = read_labelled(options["evaluate"], **fields)
-    teaching = read_labelled(options["examples"], **fields) if options["examples"] else None
-    parts = split(rows, per_option=max(0, options["examples_per_option"]), teaching=teaching)
-    return Split(parts.examples, parts.asked[: options["at_most"]])
 
 
 def _address() -> str:
