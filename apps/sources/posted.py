@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import step
-from apps.pipeline.incoming import Incoming, IncomingAttachment
+from apps.pipeline.incoming import Incoming
 from apps.pipeline.limits import MAX_MAIL_BYTES
 from apps.sources.enclosures import from_base64, to_pictures
+from apps.sources.mail.incoming import mail_to_incoming
 from apps.sources.mail.parsing import ParsedMail, parse_mail
 from apps.sources.mail.sniffing import NotMail
+from apps.workflows.models import Workflow
 
-FIELDS = ("external_id", "state", "metadata", "received_at", "priority", "group", "images")
+FIELDS = ("external_id", "state", "metadata", "received_at", "priority", "group", "images", "mail")
+_PLAIN = ("external_id", "metadata", "priority", "group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +29,48 @@ class Otherwise:
     received_at: datetime | None = None
 
 
-def to_incoming(row: Any, otherwise: Otherwise = Otherwise()) -> Incoming | list[FieldProblem]:
-    """Nothing is converted: a priority of "1" is refused, not read as 1. Limits are `check_incoming`'s."""
+def to_incoming(
+    row: Any, *, workflow: Workflow, otherwise: Otherwise = Otherwise()
+) -> Incoming | list[FieldProblem]:
+    """Nothing is converted: a priority of "1" is refused, not read as 1. Limits are `check_incoming`'s.
+
+    What stands beside a mail wins over what its headers say; metadata stand beside those of the headers.
+    """
     if not isinstance(row, Mapping):
         return [FieldProblem("", "must be an object")]
-    images = row.get("images") or []
-    problems = [*_problems(row, images)]
-    attachments: tuple[IncomingAttachment, ...] = ()
+    problems = [*_problems(row)]
+    given: dict[str, Any] = {name: row[name] for name in _PLAIN if row.get(name) is not None}
     try:
-        attachments = to_pictures(images) if isinstance(images, list) else ()
-    except InvalidInput as error:
-        problems += error.problems
-    received_at = otherwise.received_at
-    try:
-        received_at = to_time(row["received_at"]) if row.get("received_at") is not None else received_at
+        if row.get("received_at") is not None:
+            given["received_at"] = to_time(row["received_at"])
     except ValueError as error:
         problems.append(FieldProblem("received_at", str(error)))
     if problems:
         return problems
+    try:
+        read = _of_mail(row["mail"], workflow) if "mail" in row else _of_fields(row, otherwise)
+    except InvalidInput as error:
+        return list(error.problems)
+    # Metadata of a wrong type are left for the check of what comes in, which names them.
+    if isinstance(row.get("metadata"), dict):
+        given["metadata"] = {**read.metadata, **row["metadata"]}
+    return replace(read, **given)
+
+
+def _of_fields(row: Mapping[str, Any], otherwise: Otherwise) -> Incoming:
     return Incoming(
-        external_id=row.get("external_id", otherwise.external_id),
+        external_id=otherwise.external_id,
         state=row.get("state", ""),
-        metadata=row.get("metadata") or {},
-        received_at=received_at,
-        priority=row.get("priority") or 0,
-        group=row.get("group") or "",
-        attachments=attachments,
+        received_at=otherwise.received_at,
+        attachments=to_pictures(row.get("images") or []),
     )
+
+
+def _of_mail(sent: Any, workflow: Workflow) -> Incoming:
+    read = to_mail(sent)
+    if isinstance(read, ParsedMail):
+        return mail_to_incoming(read, workflow=workflow)
+    raise InvalidInput(*read)
 
 
 def to_mail(value: Any) -> ParsedMail | list[FieldProblem]:
@@ -81,11 +99,14 @@ def to_time(value: Any) -> datetime:
     return time
 
 
-def _problems(row: Mapping[str, Any], images: Any) -> Iterator[FieldProblem]:
+def _problems(row: Mapping[str, Any]) -> Iterator[FieldProblem]:
     yield from (FieldProblem(step(name), "is not known here") for name in row if name not in FIELDS)
-    if "state" not in row and not images:
+    if "mail" in row:
+        beside = [name for name in ("state", "images") if name in row]
+        yield from (FieldProblem(name, "cannot stand beside mail, which holds it") for name in beside)
+    elif "state" not in row and not row.get("images"):
         yield FieldProblem("state", "is missing")
-    if not isinstance(images, list):
+    if not isinstance(row.get("images") or [], list):
         yield FieldProblem("images", "must be an array")
     priority = row.get("priority")
     if priority is not None and (isinstance(priority, bool) or not isinstance(priority, int)):

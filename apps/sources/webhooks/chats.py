@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -13,23 +12,18 @@ from apps.sources.enclosures import RawFile, to_attachments
 from apps.sources.models import Source
 from apps.sources.secrets import SecretMissing, secret
 from apps.sources.webhooks.media import MediaClient, NotFetched
-from apps.sources.webhooks.reading import Reading
+from apps.sources.webhooks.reading import Look, Reading
 from apps.sources.webhooks.settings import WhatsAppSettings, whatsapp_settings
 from apps.sources.webhooks.whatsapp import Media, Message, read_post
 
-FETCH_S = 120.0
-"""So long is fetched in one go; the rest waits for the next."""
 
-
-def read_chats(
-    body: Any, *, source: Source, is_last_try: bool, clock: Callable[[], float] = time.monotonic
-) -> Reading:
+def read_chats(body: Any, *, source: Source, is_last_try: bool, look: Look) -> Reading:
     """A message whose picture cannot be fetched now waits; on the last try it is taken without."""
     post = read_post(body)
     ignored = ", ".join(f"{what} ({count:,})" for what, count in sorted(post.ignored.items()) if count)
     reading = Reading(problems=post.problems, ignored=ignored)
     known = _known(source, [each.incoming.external_id for each in post.messages if each.media])
-    fetcher = _Fetcher(whatsapp_settings(source), until=clock() + FETCH_S, clock=clock)
+    fetcher = _Fetcher(whatsapp_settings(source), look)
     try:
         for message in post.messages:
             if message.media and message.incoming.external_id in known:
@@ -70,8 +64,8 @@ def _listed(media: Media, note: str) -> tuple[IncomingAttachment, ...]:
 class _Fetcher:
     """Fetches what can be looked at, within the time there is; asks for the token when it is first needed."""
 
-    def __init__(self, settings: WhatsAppSettings, *, until: float, clock: Callable[[], float]) -> None:
-        self._settings, self._until, self._clock = settings, until, clock
+    def __init__(self, settings: WhatsAppSettings, look: Look) -> None:
+        self._settings, self._look = settings, look
         self._client: MediaClient | None = None
 
     def close(self) -> None:
@@ -84,7 +78,7 @@ class _Fetcher:
             return _listed(media, "not fetched: only pictures and PDF files are")
         if not self._settings.access_token_variable:
             return _listed(media, "not fetched: this source has no access token")
-        if self._clock() > self._until:
+        if self._look.is_over:
             raise NotFetched("those before it took too long")
         return to_attachments([RawFile(media.name, media.content_type, self._open().fetch(media.id))])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from apps.core.errors import FieldProblem
@@ -13,11 +14,29 @@ from apps.sources.records import repaired_value
 
 LONGEST_NOTE = 500
 MOST_NAMED = 10
+LOOK_S = 120.0
+
+
+NOT_LOOKED_AT = FieldProblem("", "was not looked at, those before it took too long: post it apart")
+
+
+class Look:
+    """How long pictures, PDFs and mails of one post may be looked at; one more may take half a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, seconds: float = LOOK_S) -> None:
+        self._clock, self._until = clock, clock() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        return self._clock() > self._until
 
 
 @dataclass(slots=True)
 class Reading:
-    """What can be taken and what cannot, each with its place in the post; `waiting` is why some must wait."""
+    """What can be taken and what cannot, each with its place in the post; `waiting` is why some must wait.
+
+    `mails` came as nothing but a mail: one with a Message-ID that another has is added beside it.
+    """
 
     taken: list[tuple[str, Incoming]] = field(default_factory=list)
     mails: list[tuple[str, ParsedMail]] = field(default_factory=list)
@@ -36,7 +55,7 @@ def storable(incoming: Incoming) -> Incoming:
 
     Raises RecursionError for a state nested deeper than Python likes.
     """
-    parts = (incoming.external_id, incoming.state, dict(incoming.metadata), incoming.group)
+    parts = (incoming.external_id, incoming.state, incoming.metadata, incoming.group)
     (external_id, a), (state, b), (metadata, c), (group, d) = (repaired_value(each) for each in parts)
     if not (lost := a + b + c + d):
         return incoming

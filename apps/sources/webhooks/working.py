@@ -19,8 +19,8 @@ from apps.sources.models import Delivery, Source
 from apps.sources.wake import wake
 from apps.sources.webhooks.bodies import NotJson, parse_json
 from apps.sources.webhooks.chats import read_chats
-from apps.sources.webhooks.posts import read_items
-from apps.sources.webhooks.reading import LONGEST_NOTE, Reading, at, storable, to_note
+from apps.sources.webhooks.posts import read_items, read_whole
+from apps.sources.webhooks.reading import LONGEST_NOTE, NOT_LOOKED_AT, Look, Reading, at, storable, to_note
 from apps.sources.webhooks.settings import webhook_settings
 
 log = structlog.get_logger()
@@ -86,39 +86,50 @@ def work_off(delivery: Delivery, *, now: datetime) -> None:
         why = f"Given up after {MOST_ATTEMPTS} tries. {delivery.note}".strip()
         _finish(delivery, status=Delivery.Status.REFUSED, note=why[:LONGEST_NOTE], done_at=now)
         return
+    look = Look()
     try:
-        reading = _read(delivery)
+        reading = _read(delivery, look)
     except (NotJson, InvalidInput) as error:
         reading = Reading(problems=[FieldProblem("", str(error))])
     except RecursionError:
         reading = Reading(problems=[FieldProblem("", "nested too deep to be read")])
+    _add_mails(delivery, reading, look, now=now)
     _store(delivery, reading, now=now)
 
 
-def _read(delivery: Delivery) -> Reading:
+def _read(delivery: Delivery, look: Look) -> Reading:
     source, body = delivery.source, parse_json(bytes(delivery.body))
     if source.kind == Source.Kind.WHATSAPP:
-        reading = read_chats(body, source=source, is_last_try=delivery.attempts == MOST_ATTEMPTS)
+        is_last_try = delivery.attempts == MOST_ATTEMPTS
+        reading = read_chats(body, source=source, is_last_try=is_last_try, look=look)
+    elif webhook_settings(source).whole_body:
+        reading = read_whole(body, message_id=delivery.message_id)
     else:
-        whole_body = webhook_settings(source).whole_body
-        reading = read_items(body, message_id=delivery.message_id, whole_body=whole_body)
+        message_id = delivery.message_id
+        reading = read_items(body, workflow=source.workflow, message_id=message_id, look=look)
     reading.taken = [(place, storable(each)) for place, each in reading.taken]
     return reading
+
+
+def _add_mails(delivery: Delivery, reading: Reading, look: Look, *, now: datetime) -> None:
+    """One by one, and outside the delivery's transaction: their PDFs are drawn meanwhile. Safe to repeat."""
+    source = delivery.source
+    for place, mail in reading.mails:
+        if look.is_over:
+            reading.problems.append(at(place, NOT_LOOKED_AT))
+            continue
+        intake = add_mails(workflow=source.workflow, mails=[mail], source=source.kind, now=now)
+        delivery.items += intake.created
+        reading.problems += _refused(intake, [(place, mail)], source)
 
 
 @transaction.atomic
 def _store(delivery: Delivery, reading: Reading, *, now: datetime) -> None:
     """Items and the delivery's end together: whoever reads the page sees both or neither."""
-    source = delivery.source
-    where: dict[str, Any] = {"workflow": source.workflow, "source": source.kind, "now": now}
-    items = add_items(incoming=[each for _, each in reading.taken], **where)
-    mails = add_mails(mails=[each for _, each in reading.mails], **where)
-    problems = [
-        *reading.problems,
-        *_refused(items, reading.taken, source),
-        *_refused(mails, reading.mails, source),
-    ]
-    delivery.items += items.created + mails.created
+    source, incoming = delivery.source, [each for _, each in reading.taken]
+    intake = add_items(workflow=source.workflow, incoming=incoming, source=source.kind, now=now)
+    problems = [*reading.problems, *_refused(intake, reading.taken, source)]
+    delivery.items += intake.created
     if reading.waiting:
         _put_back(delivery, reading.waiting)
         return

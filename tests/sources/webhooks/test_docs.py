@@ -22,7 +22,7 @@ def test_it_works(webhook: Sender) -> None:
 
 
 def test_every_setting_it_names_exists() -> None:
-    named = {name for name in re.findall(r"--set (\w+)=", PAGE)}
+    named = set(re.findall(r"--set (\w+)=", PAGE))
     known = {*WebhookSettings.model_fields, *WhatsAppSettings.model_fields}
     assert known <= named
     assert named - known <= {"host", "user", "password_variable"}

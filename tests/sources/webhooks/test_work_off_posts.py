@@ -15,6 +15,10 @@ from PIL import Image
 
 from apps.items.models import Attachment, Item
 from apps.sources.models import Delivery
+from apps.sources.tasks import sweep_deliveries as sweep_task
+from apps.sources.tasks import work_off_deliveries as work_off_task
+from apps.sources.webhooks.posts import read_items
+from apps.sources.webhooks.reading import Look
 from apps.sources.webhooks.working import MOST_ATTEMPTS, claim_delivery, work_again, work_off_deliveries
 from apps.workflows.models import Workflow
 from tests.factories import NOW
@@ -46,6 +50,13 @@ def test_it_works(webhook: Sender) -> None:
         3,
     )
     assert (item.group_key, item.received_at) == ("order 7", datetime(2026, 11, 29, 8, tzinfo=UTC))
+
+
+def test_the_task_works_off_what_there_is(webhook: Sender) -> None:
+    webhook.post(ITEM)
+    work_off_task()
+    sweep_task()
+    assert (Delivery.objects.get().status, Item.objects.count()) == ("done", 1)
 
 
 def test_an_item_without_an_id_has_the_message_s(webhook: Sender) -> None:
@@ -97,6 +108,21 @@ def test_a_raw_mail_is_an_item(webhook: Sender) -> None:
     assert second.external_id.startswith("m1@example.com#")
 
 
+def test_what_stands_beside_a_mail_wins(webhook: Sender) -> None:
+    more = {"external_id": "t-9", "metadata": {"vip": True}, "group": "t", "priority": 2}
+    assert worked_off(webhook, {"mail": MAIL} | more).status == "done"
+    item = Item.objects.get()
+    assert (item.external_id, item.group_key, item.priority) == ("t-9", "t", 2)
+    assert (item.metadata["vip"], item.metadata["from"]) == (True, "ana@example.com")
+
+
+def test_what_takes_too_long_to_look_at_is_named(workflow: Workflow) -> None:
+    rows = {"items": [{"mail": MAIL}, ITEM]}
+    reading = read_items(rows, workflow=workflow, message_id="m", look=Look(seconds=-1))
+    assert [(each.path, "too long" in each.message) for each in reading.problems] == [("items[0]", True)]
+    assert (len(reading.taken), reading.mails) == (1, [])
+
+
 def test_an_id_taken_by_other_content_is_a_refusal(webhook: Sender) -> None:
     worked_off(webhook, ITEM)
     delivery = worked_off(webhook, ITEM | {"state": "Other"}, id="msg_2")
@@ -124,10 +150,13 @@ def test_an_id_taken_by_other_content_is_a_refusal(webhook: Sender) -> None:
         (b'{"images": {"a": 1}, "state": "x"}', "images: must be an array"),
         (b'{"state": "x", "received_at": "yesterday"}', "received_at: is not a time"),
         (b'"text"', "must be an object"),
+        (b'{"state": "x", "metadata": [1]}', "metadata: must be an object"),
+        (b'{"state": "x", "external_id": 7}', "external_id: must be a text"),
+        (b'{"state": 7}', "state: must be a text"),
         (b'{"mail": 7}', "mail: must be a text"),
         (b'{"mail": {"base64": "?"}}', "mail: is not base64"),
         (b'{"mail": "PK\\u0003\\u0004 a zip"}', "mail: "),
-        (b'{"mail": "Subject: x", "state": "y"}', "mail: stands beside state"),
+        (b'{"mail": "Subject: x", "state": "y"}', "state: cannot stand beside mail"),
     ],
 )
 def test_what_cannot_be_taken_says_why_and_is_kept(webhook: Sender, body: bytes, why: str) -> None:
