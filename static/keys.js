@@ -14,6 +14,8 @@ function nameOf(event) {
   if (code === "Enter" || code === "NumpadEnter") return "Enter";
   const digit = /^(?:Digit|Numpad)([0-9])$/.exec(code);
   if (digit) return event.shiftKey ? null : digit[1];
+  if (key === "+" || code === "NumpadAdd") return "+";
+  if (key === "-" || code === "NumpadSubtract") return "-";
   if (key === "?" || key === "؟" || (code === "Slash" && event.shiftKey)) return "?";
   if (key === "/" || code === "Slash") return "/";
   if (/^[a-z]$/i.test(key)) return key.toLowerCase();

@@ -40,6 +40,7 @@ class ItemFilter(forms.Form):
         max_length=40,
         widget=forms.TextInput(attrs={"list": "sources", "autocomplete": "off"}),
     )
+    group = forms.CharField(required=False, max_length=200, strip=False, widget=forms.HiddenInput)
     before = forms.IntegerField(required=False, min_value=1, max_value=LARGEST_ID, widget=forms.HiddenInput)
     after = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_ID, widget=forms.HiddenInput)
 

@@ -38,6 +38,7 @@ class ItemQuery:
     outcome: str = ""
     label: str = ""
     source: str = ""
+    group: str = ""
     text: str = ""
     before: int | None = None
     after: int | None = None
@@ -119,6 +120,8 @@ def _filtered(user: User, workflow: Workflow, query: ItemQuery) -> QuerySet[Item
     items = Item.objects.filter(workflow=workflow)
     if query.source:
         items = items.filter(source=query.source)
+    if query.group:
+        items = items.filter(group_key=query.group)
     hidden = hidden_items(user)
     # "Settled" would tell that the policy let it through, so a hidden item counts as in review.
     if query.status == Item.Status.IN_REVIEW:

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape, unescape
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import nh3
+
+from apps.reviews.mail_allowed import ATTRIBUTES, CLOSES, DROPPED, STYLES, TAGS, VOID
 
 MAX_CHARACTERS = 1_000_000
 MAX_TAGS = 50_000
@@ -24,122 +26,6 @@ LONGEST_VALUE = 2_000
 """Characters of an attribute; only a picture within the mail itself may be longer."""
 INVISIBLE_PIXELS = 3
 """A remote picture smaller than this shows nothing: it only tells the sender who read the mail. Never loaded."""
-
-_FORMAT = {
-    "b",
-    "big",
-    "cite",
-    "code",
-    "del",
-    "em",
-    "font",
-    "i",
-    "ins",
-    "kbd",
-    "mark",
-    "q",
-    "s",
-    "samp",
-    "small",
-}
-_FORMAT |= {
-    "span",
-    "strike",
-    "strong",
-    "sub",
-    "sup",
-    "tt",
-    "u",
-    "var",
-    "a",
-    "abbr",
-    "bdi",
-    "bdo",
-    "ruby",
-    "rt",
-}
-_BLOCKS = {
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "center",
-    "dd",
-    "div",
-    "dl",
-    "dt",
-    "figcaption",
-    "figure",
-}
-_BLOCKS |= {
-    "footer",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "li",
-    "main",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "ul",
-}
-_TABLES = {"caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
-_VOID = {"br", "col", "hr", "img", "wbr"}
-TAGS = _FORMAT | _BLOCKS | _TABLES | _VOID
-_DROPPED = {
-    "iframe",
-    "math",
-    "noembed",
-    "noframes",
-    "script",
-    "style",
-    "svg",
-    "template",
-    "textarea",
-    "title",
-    "xmp",
-}
-"""Gone with all they hold; any other unknown tag goes and leaves its text."""
-
-_ATTRIBUTES = {
-    "align",
-    "bgcolor",
-    "border",
-    "cellpadding",
-    "cellspacing",
-    "color",
-    "colspan",
-    "dir",
-    "face",
-    "height",
-}
-_ATTRIBUTES |= {"lang", "nowrap", "rowspan", "size", "start", "style", "valign", "width"}
-_STYLES = {"background", "background-color", "border", "border-collapse", "border-radius", "border-spacing"}
-_STYLES |= {f"border-{side}" for side in ("top", "right", "bottom", "left", "color", "style", "width")}
-_STYLES |= {"color", "direction", "display", "font", "font-family", "font-size", "font-style", "font-weight"}
-_STYLES |= {"height", "letter-spacing", "line-height", "list-style-type", "max-width", "min-width", "padding"}
-_STYLES |= {f"{box}-{side}" for box in ("padding", "margin") for side in ("top", "right", "bottom", "left")}
-_STYLES |= {"margin", "text-align", "text-decoration", "text-indent", "text-transform", "unicode-bidi"}
-_STYLES |= {"vertical-align", "white-space", "width", "word-break"}
-
-# Which open tags a start tag closes, and what keeps it from looking further out.
-_ITEMS, _CELLS, _ROWS = {"li"}, {"td", "th"}, {"tr"}
-_CLOSES: dict[str, tuple[set[str], set[str]]] = {
-    "li": (_ITEMS, {"ul", "ol", "table", "blockquote"}),
-    "dt": ({"dt", "dd"}, {"dl", "table"}),
-    "dd": ({"dt", "dd"}, {"dl", "table"}),
-    "td": (_CELLS, {"table", "tr"}),
-    "th": (_CELLS, {"table", "tr"}),
-    "tr": (_ROWS, {"table"}),
-} | {
-    block: ({"p"}, {"table", "td", "th", "div", "li", "blockquote", "dd"})
-    for block in _BLOCKS - {"li", "dt", "dd"}
-}
 
 _NAME = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _ATTRIBUTE = re.compile(r"""[\s/]*+([^\s/>=][^\s/>=]*+)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>]*+))?""")
@@ -169,6 +55,14 @@ class CleanMail:
     remote: int
     trackers: int
     is_cut: bool
+
+    @property
+    def loadable(self) -> int:
+        return self.remote - self.trackers
+
+    @property
+    def has_disguised(self) -> bool:
+        return any(link.is_disguised for link in self.links)
 
 
 PictureOf = Callable[[str], str | None]
@@ -201,9 +95,9 @@ def _checked(html: str) -> str:
     return nh3.clean(
         html,
         tags=TAGS,
-        clean_content_tags=_DROPPED,
-        attributes={"*": _ATTRIBUTES, "a": {"title"}, "img": {"src", "alt"}},
-        filter_style_properties=_STYLES,
+        clean_content_tags=DROPPED,
+        attributes={"*": ATTRIBUTES, "a": {"title"}, "img": {"src", "alt"}},
+        filter_style_properties=STYLES,
         url_schemes={"data", "http", "https"},
         url_relative="deny",
         link_rel=None,
@@ -262,7 +156,7 @@ class _Writer:
         attributes, end = _attributes(html, named.end())
         if is_end:
             self._end(name)
-        elif name in _DROPPED:
+        elif name in DROPPED:
             closing = re.compile(f"</{name}", re.IGNORECASE).search(html, end)
             return _after(html, ">", closing.end()) if closing else len(html)
         elif name in TAGS:
@@ -270,7 +164,7 @@ class _Writer:
         return end
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        closes, stops = _CLOSES.get(name, (set(), set()))
+        closes, stops = CLOSES.get(name, (set(), set()))
         for place in range(len(self.open) - 1, -1, -1):
             if self.open[place] in closes:
                 self._close_to(place)
@@ -280,7 +174,7 @@ class _Writer:
         if name == "a":
             self._end("a")
             self._target = _shown_target(attributes.get("href", ""))
-        if name not in _VOID:
+        if name not in VOID:
             if len(self.open) >= MAX_DEPTH:
                 return
             self.open.append(name)
@@ -306,7 +200,7 @@ class _Writer:
 
     def _kept(self, name: str, attributes: dict[str, str]) -> Iterator[tuple[str, str]]:
         for key, value in attributes.items():
-            if key in _ATTRIBUTES and len(value) <= LONGEST_VALUE:
+            if key in ATTRIBUTES and len(value) <= LONGEST_VALUE:
                 yield key, _safe_style(value) if key == "style" else value
         if name == "a" and self._target:
             yield "title", self._target
@@ -320,7 +214,7 @@ class _Writer:
         source = attributes.get("src", "").strip()
         scheme = source[:8].lower()
         if scheme.startswith("cid:"):
-            return self.picture_of(source[4:])
+            return self.picture_of(unquote(source[4:]))
         if scheme.startswith("data:"):
             return source if _DATA_PICTURE.fullmatch(source) else None
         if not scheme.startswith(("http:", "https:", "//")) or len(source) > LONGEST_VALUE:
@@ -359,7 +253,7 @@ def _safe_style(style: str) -> str:
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
         is_plain = not set("\\(<@").intersection(_FUNCTION.sub("", value))
-        if name.strip().lower() in _STYLES and is_plain:
+        if name.strip().lower() in STYLES and is_plain:
             kept.append(f"{name.strip()}:{value.strip()}")
     return ";".join(kept)
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp, Seconds
 from apps.items.models import Item
+from apps.reviews.content import CameIn, came_in
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
 from apps.routing.explain import explain, explain_blind
 from apps.workflows.models import Question, QuestionSet, Workflow
@@ -50,8 +51,7 @@ class DeskTask:
     task: ReviewTask
     lease: Lease
     item: Item
-    state: Any
-    text: str
+    came: CameIn
     blind: bool
     model: str
     questions: tuple[DeskQuestion, ...]
@@ -76,8 +76,7 @@ def desk_task(lease: Lease) -> DeskTask:
         task=task,
         lease=lease,
         item=task.item,
-        state=task.item.content.state,
-        text=task.item.content.text,
+        came=came_in(task.item),
         blind=task.blind,
         model="" if decision is None else decision.model,
         questions=tuple(

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.reviews import views
+from apps.reviews import views, views_content
 
 app_name = "reviews"
 urlpatterns = [
@@ -10,4 +10,15 @@ urlpatterns = [
     path("w/<slug:slug>/review/undo/", views.task_undo, name="task_undo"),
     path("w/<slug:slug>/review/renew/", views.lease_renew, name="lease_renew"),
     path("w/<slug:slug>/review/release/", views.lease_release, name="lease_release"),
+    path("w/<slug:slug>/items/<int:item_id>/mail/", views_content.mail_sent, name="mail_sent"),
+    path("w/<slug:slug>/items/<int:item_id>/mail/frame/", views_content.mail_frame, name="mail_frame"),
+    path("w/<slug:slug>/items/<int:item_id>/text/", views_content.item_text, name="item_text"),
+    path(
+        "w/<slug:slug>/items/<int:item_id>/images/<int:attachment_id>/", views_content.picture, name="picture"
+    ),
+    path(
+        "w/<slug:slug>/items/<int:item_id>/images/<int:attachment_id>/thumbnail/",
+        views_content.thumbnail,
+        name="thumbnail",
+    ),
 ]
