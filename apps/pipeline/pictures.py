@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
+import structlog
 from PIL import Image as Pixels
 
-from apps.clef.errors import ClefError, EndpointUnreachable, ItemError, RequestRefused, RequestTooLarge
+from apps.clef.errors import EndpointUnreachable, ItemError, RequestRefused, RequestTooLarge
 from apps.clef.types import MAX_REQUEST_BYTES, Image, ModelRequest, Question, State
 from apps.clef.wire import to_body
 from apps.items.models import Attachment, ItemContent
@@ -23,6 +24,7 @@ from apps.items.models import Image as KeptImage
 from apps.pipeline.writing import NO_TIME
 from apps.workflows.models import Workflow
 
+log = structlog.get_logger()
 ENVELOPE_BYTES = 64
 """Around a picture in a request's JSON: quotes, comma and `data:image/jpeg;base64,`."""
 SMALLER = ((2048, 85), (1600, 80), (1280, 75), (1024, 70), (768, 65), (512, 60), (384, 50))
@@ -39,14 +41,15 @@ class Prepared:
 
 def prepare_requests(
     *, workflow: Workflow, item_ids: Sequence[int], questions: tuple[Question, ...], until: float
-) -> dict[int, Prepared | ClefError]:
+) -> dict[int, Prepared | Exception]:
     """What to ask about each item, or why nothing can be; `until` (monotonic) is when preparing ends.
 
-    What was not prepared by then waits and does not count as tried.
+    What was not prepared by then waits and does not count as tried. An exception that is no ClefError is a fault
+    of ours.
     """
     states = dict(ItemContent.objects.filter(pk__in=item_ids).values_list("pk", "state"))
     wanted = _wanted(states)
-    prepared: dict[int, Prepared | ClefError] = {}
+    prepared: dict[int, Prepared | Exception] = {}
     for item_id, state in states.items():
         if wanted[item_id] and time.monotonic() > until:
             why = "not asked: the pictures of the batch took its time"
@@ -55,6 +58,10 @@ def prepare_requests(
         try:
             prepared[item_id] = _prepare(workflow, state, wanted[item_id], questions)
         except ItemError as error:
+            prepared[item_id] = error
+        except Exception as error:
+            # As with asking: what breaks at one item is tried again with that item, and stops no other.
+            log.exception("item_broke_preparing", item=item_id)
             prepared[item_id] = error
     return prepared
 

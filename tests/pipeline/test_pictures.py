@@ -95,7 +95,7 @@ def decide(workflow: Workflow) -> None:
     assert decide_batch(workflow=workflow, now=timezone.now)
 
 
-def prepared(workflow: Workflow, item: Item) -> Prepared | ClefError:
+def prepared(workflow: Workflow, item: Item) -> Prepared | Exception:
     return prepare_requests(workflow=workflow, item_ids=[item.pk], questions=QUESTIONS, until=float("inf"))[
         item.pk
     ]
@@ -205,3 +205,14 @@ def test_pictures_are_loaded_one_item_at_a_time(workflow: Workflow) -> None:
         prepare_requests(workflow=workflow, item_ids=ids, questions=QUESTIONS, until=float("inf"))
     reading = [each["sql"] for each in queries if '"items_image"."data"' in each["sql"]]
     assert len(reading) == 3
+
+
+def test_a_picture_that_breaks_stops_no_other_item(workflow: Workflow, reading: Reading) -> None:
+    broken = add(workflow, noisy("JPEG", 1000, quality=90), state="x")
+    Image.objects.update(data=b"rotten")
+    good = add(workflow, drawn(), name="b")
+    decide(workflow)
+    broken.refresh_from_db()
+    assert (broken.status, broken.attempts) == ("received", 1)
+    assert "A fault of Fermata’s own (UnidentifiedImageError" in broken.wait_reason
+    assert Decision.objects.get().item == good

@@ -1,4 +1,4 @@
-"""Items from tables, JSONL and mails. Importing the same file again changes nothing."""
+"""Items from tables, JSONL, mails, pictures and PDFs. Importing the same file again changes nothing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from apps.sources.files import read_rows, read_sample
 from apps.sources.importing import Import, RefusedRow
 from apps.sources.mail.importing import MailImport
 from apps.sources.mail.reading import is_mail_path, read_mails
+from apps.sources.picture_files import is_picture_path, read_pictures
 from apps.sources.tables import UnreadableFile
 from apps.sources.times import TimeFormat
 from apps.sources.understanding import Overrides, Understanding, understand
@@ -27,9 +28,9 @@ NOTHING_READ = 2
 
 class Command(BaseCommand):
     help = (
-        "Adds items from JSONL, CSV and TSV files and from mails: .eml, mbox, Maildir, folders of them; the same "
-        "again changes nothing. Prints each refused row or mail with its reason. Exit code 0: all good, 3: some "
-        "refused, 2: nothing could be read."
+        "Adds items from JSONL, CSV and TSV files, from mails (.eml, mbox, Maildir) and from pictures and PDFs, also "
+        "folders of them; the same again changes nothing. Prints each refused row, mail or picture with its reason. "
+        "Exit code 0: all good, 3: some refused, 2: nothing could be read."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -74,8 +75,13 @@ class Command(BaseCommand):
 
     def _take_file(self, run: Import, path: Path, options: dict[str, Any]) -> bool:
         try:
-            if is_mail_path(path):
-                return self._take_mails(run, path)
+            holds_mails, holds_pictures = is_mail_path(path), is_picture_path(path)
+            if holds_mails:
+                self._take_mails(run, path)
+            if holds_pictures:
+                self._take_pictures(run, path)
+            if holds_mails or holds_pictures:
+                return True
             found = _understand(path, run.workflow, options)
             if options["dry_run"]:
                 self.stdout.write(f"{path}: {_printable(found.sentence)}")
@@ -87,13 +93,20 @@ class Command(BaseCommand):
             return False
         return True
 
-    def _take_mails(self, run: Import, path: Path) -> bool:
+    def _take_pictures(self, run: Import, path: Path) -> None:
+        for picture in read_pictures(path):
+            # Each by itself: a batch of pictures would be in memory together.
+            for row in run.take([picture.row], now=timezone.now()):
+                where = path / picture.place if path.is_dir() else path
+                why = "; ".join(problem.message for problem in row.problems)
+                self.stdout.write(_printable(f"{where}: {why}"))
+
+    def _take_mails(self, run: Import, path: Path) -> None:
         mails = MailImport(run.workflow, dry_run=run.dry_run, counts=run.counts)
         for raw, row in mails.take(read_mails(path), now=timezone.now()):
             where = path / raw.place if path.is_dir() else path.with_name(raw.place)
             why = "; ".join(problem.message for problem in row.problems)
             self.stdout.write(_printable(f"{where}: {why}"))
-        return True
 
 
 def _understand(path: Path, workflow: Workflow, options: dict[str, Any]) -> Understanding:
