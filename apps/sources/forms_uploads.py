@@ -48,7 +48,7 @@ ENCODINGS = (
     ("cp850", "DOS Western (850)"),
     ("cp437", "DOS (437)"),
 )
-DELIMITERS = ((",", "Comma ,"), (";", "Semicolon ;"), ("\t", "Tab"), ("|", "Bar |"))
+DELIMITERS = ((",", "Comma"), (";", "Semicolon"), ("\t", "Tab"), ("|", "Bar"))
 TIME_FORMATS = (
     (TimeFormat.ISO, "2026-11-30 09:00 (ISO)"),
     (TimeFormat.DMY, "Day first: 30.11.2026"),
@@ -97,11 +97,11 @@ class UploadForm(forms.Form):
     def _offer(self, *, found_by_itself: bool, delimiter_found: bool) -> None:
         encodings = dict(ENCODINGS)
         name = encodings.get(self.found.encoding, self.found.encoding)
-        found = f"{name}: {self.found.encoding_found}" if found_by_itself else "Find it out"
+        found = f"{name}, {self.found.encoding_found}" if found_by_itself else "Find it out"
         if self.found.encoding not in encodings:
             encodings[self.found.encoding] = self.found.encoding
         separator = dict(DELIMITERS).get(self.found.delimiter, self.found.delimiter)
-        delimiter = f"{separator}: found" if delimiter_found else "Find it out"
+        delimiter = f"{separator} (found)" if delimiter_found else "Find it out"
         self._choices("encoding", [("", found), *encodings.items()])
         self._choices("delimiter", [("", delimiter), *DELIMITERS])
         self._choices(

@@ -18,7 +18,7 @@ from apps.pipeline import limits
 from apps.pipeline.incoming import Incoming
 from apps.sources.enclosures import RawFile, to_attachments
 from apps.sources.files import Row, read_rows
-from apps.sources.importing import Counts, Import, RefusedRow
+from apps.sources.importing import BATCH, Counts, Import, RefusedRow
 from apps.sources.mail.importing import MailImport
 from apps.sources.mail.reading import RawMail, split_mbox
 from apps.sources.models import Upload
@@ -26,7 +26,7 @@ from apps.sources.selectors_uploads import understanding_of
 from apps.sources.tables import UnreadableFile
 from apps.sources.understanding import Kind
 
-BATCH_ROWS, BATCH_MAILS = 1_000, 4
+BATCH_ROWS, BATCH_MAILS = BATCH, 4
 BATCH_CHARACTERS = 8 * 1024 * 1024
 Entry = TypeVar("Entry", Row, RawMail)
 

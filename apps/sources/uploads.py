@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,6 +17,7 @@ from apps.pipeline import limits
 from apps.sources.columns import Roles, columns_sha256
 from apps.sources.models import ColumnMapping, Upload, UploadChunk, UploadRefusal
 from apps.sources.receiving import CUT_OFF
+from apps.sources.records import repaired_value
 from apps.sources.selectors_uploads import (
     AT_WORK,
     UNDECIDED,
@@ -188,7 +190,9 @@ def _remembered(workflow: Workflow, found: Understanding) -> tuple[Understanding
 
 
 def _understood(upload: Upload, found: Understanding, how: dict[str, Any], *, now: datetime) -> None:
-    upload.understood = {"found": found.to_json(), **how}
+    # JSON may spell out what cannot be stored: {"id": "\\u0000"}.
+    storable, _ = repaired_value(json.loads(json.dumps(found.to_json())))
+    upload.understood = {"found": storable, **how}
     if found.problem:
         _start_anew(
             upload,

@@ -10,6 +10,7 @@ from apps.core.db import ClockTimestamp
 from apps.items.models import Item
 from apps.sources.models import Upload, UploadChunk
 from apps.sources.selectors_uploads import seen_of
+from apps.sources.upload_rows import BATCH_ROWS
 from apps.sources.uploading import MOST_ATTEMPTS, claim_upload, work_on_next_upload
 from apps.sources.uploads import ask_cancel, ask_import, sweep_uploads
 from apps.workflows.models import Workflow
@@ -17,12 +18,12 @@ from tests.conftest import SignIn
 from tests.factories import NOW
 from tests.sources.uploaded import checked, many, press, send, work
 
-ROWS = 2_500
+ROWS = 2 * BATCH_ROWS + 500
 
 
 @pytest.fixture
 def asked(workflow: Workflow, mara: User, signed_in: SignIn) -> Upload:
-    """2,500 rows, looked at, and now to be imported: three batches."""
+    """Looked at, and now to be imported: three batches."""
     upload = checked(signed_in(mara), many(ROWS))
     ask_import(workflow=workflow, upload_id=upload.pk, seen=seen_of(upload), user=mara, now=NOW)
     return upload
@@ -53,7 +54,7 @@ def test_a_killed_worker_costs_nothing_and_doubles_nothing(asked: Upload) -> Non
     with pytest.raises(SystemExit):
         work_on_next_upload(now=Worker(batches=2).now)
     asked.refresh_from_db()
-    assert (asked.status, asked.new, Item.objects.count()) == ("running", 2_000, 2_000)
+    assert (asked.status, asked.new, Item.objects.count()) == ("running", 2 * BATCH_ROWS, 2 * BATCH_ROWS)
     assert not work_on_next_upload(now=lambda: NOW)
     Upload.objects.update(claimed_until=ClockTimestamp() - timedelta(seconds=1))
     work()
@@ -88,7 +89,8 @@ def test_a_long_import_gives_way_and_goes_on(asked: Upload) -> None:
     while work_on_next_upload(now=lambda: NOW, slice_s=-1):
         asked.refresh_from_db()
         seen.add((asked.status, asked.read, asked.attempts))
-    assert seen == {("waiting", 1_000, 0), ("waiting", 2_000, 0), ("waiting", 2_500, 0), ("done", 2_500, 1)}
+    slices = {("waiting", read, 0) for read in (BATCH_ROWS, 2 * BATCH_ROWS, ROWS)}
+    assert seen == slices | {("done", ROWS, 1)}
     assert Item.objects.count() == ROWS
 
 
@@ -102,7 +104,7 @@ def test_stopped_in_the_middle_keeps_what_is_in(workflow: Workflow, asked: Uploa
 
     work_on_next_upload(now=stopped_meanwhile)
     asked.refresh_from_db()
-    assert (asked.status, asked.new, Item.objects.count()) == ("cancelled", 1_000, 1_000)
+    assert (asked.status, asked.new, Item.objects.count()) == ("cancelled", BATCH_ROWS, BATCH_ROWS)
     assert not UploadChunk.objects.exists()
 
 

@@ -158,3 +158,34 @@ def test_polling_ends_with_the_work(browser: Client) -> None:
     work()
     after = browser.get(address, headers=headers).content
     assert (b"every 1s" in after, b"<html" in after, b"Import 2 new" in after) == (False, False, True)
+
+
+HOSTILE = {
+    "empty.csv": b"",
+    "nul.jsonl": b'{"id": "a\\u0000b", "text": "\\ud800 \\u0000", "k\\u0000": 1}\n',
+    "deep.jsonl": b'{"id": 1, "text": "a", "x": ' + b"[" * 900 + b"]" * 900 + b"}\n",
+    "deeper.jsonl": b'{"id": 1, "text": ' + b"[" * 100_000 + b"\n",
+    "wide.csv": b",".join(b"c%d" % number for number in range(10_000)) + b"\n1,2\n",
+    "twins.csv": b"id,id,text\n1,2,a\n",
+    "header.csv": b"id,text\n",
+    "lines.csv": b"\n" * 100_000,
+    "binary.csv": bytes(range(256)) * 100,
+    "quote.csv": b'id,text\n1,"never closed\n2,b\n',
+    "half.csv": "id,text\n1,a".encode("utf-16")[:-1],
+    "array.json": b'[{"id": 1}]',
+    "no.mbox": b"From nobody\nSubject: x\n\nhello\n",
+    "zip.eml": b"PK\x03\x04" + b"x" * 100,
+    "broken.pdf": b"%PDF-1.4 nothing",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_whatever_comes_is_told(browser: Client, name: str) -> None:
+    """Looked at, or refused with a sentence; never a server error, never an item."""
+    upload = send(browser, HOSTILE[name], name)
+    work()
+    upload.refresh_from_db()
+    assert upload.status in ("checked", "failed")
+    assert upload.error or upload.understood
+    assert browser.get(f"/w/leads/sources/uploads/{upload.pk}/").status_code == 200
+    assert not Item.objects.exists()
