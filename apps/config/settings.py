@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "apps.core",
     "apps.accounts",
     "apps.workflows",
+    "apps.outbox",
     "apps.policies",
     "apps.items",
     "apps.actions",
@@ -186,6 +187,11 @@ CELERY_BEAT_SCHEDULE = {
     "exports": {"task": "apps.api.tasks.make_exports", "schedule": 30.0, "options": {"expires": 30.0}},
     "uploads": {
         "task": "apps.sources.tasks.work_on_uploads",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
+    "mailboxes": {
+        "task": "apps.sources.tasks.look_at_mailboxes",
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
