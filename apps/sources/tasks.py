@@ -6,6 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from apps.sources import uploading, uploads
+from apps.sources.mailbox.looking import look_at_next_mailbox
 from apps.sources.wake import wake
 from apps.sources.webhooks import working
 
@@ -30,3 +31,10 @@ def work_on_uploads() -> None:
 @shared_task
 def sweep_uploads() -> None:
     uploads.sweep_uploads(now=timezone.now())
+
+
+@shared_task
+def look_at_mailboxes() -> None:
+    """One at a time, and then back into the queue, as with uploads."""
+    if look_at_next_mailbox(now=timezone.now):
+        wake("look_at_mailboxes")
