@@ -12,6 +12,7 @@ from django.db.models.functions import Length
 from django.urls import reverse
 
 from apps.pipeline.endpoints import is_set
+from apps.sources.mailbox.cursors import Cursor
 from apps.sources.models import Delivery, Source
 from apps.sources.webhooks.working import KINDS
 from apps.workflows.models import Workflow
@@ -43,7 +44,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """`items` and `refused` are of the last 24 hours; `items` is None where they are not counted by source."""
+    """`items` and `refused` are of the last 24 hours; `items` is None for a mailbox, which has `read` instead."""
 
     source: Source
     state: State
@@ -55,6 +56,7 @@ class SourceView:
     items: int | None
     refused: int
     deliveries: tuple[Delivery, ...]
+    read: Cursor | None
 
     @property
     def is_posted_to(self) -> bool:
@@ -132,6 +134,7 @@ def _view_of(source: Source, now: datetime, environment: Mapping[str, str]) -> S
         items=numbers.items if is_posted_to else None,
         refused=numbers.refused,
         deliveries=tuple(newest.order_by("-pk")[:SHOWN_DELIVERIES]),
+        read=None if is_posted_to else Cursor.of(source.cursor),
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.urls import reverse
 
 from apps.accounts.models import User
+from apps.sources.mailbox.cursors import Cursor, Place
 from apps.sources.models import Delivery, Source
 from apps.sources.selectors import source_states, sources_of
 from apps.sources.webhooks.working import KEPT, sweep_deliveries, work_off_deliveries
@@ -66,6 +67,21 @@ def test_a_name_is_text(workflow: Workflow, mara: User, signed_in: SignIn) -> No
     Source.objects.create(workflow=workflow, name="<script>x</script>", kind="imap", settings={"host": "<b>"})
     shown = page(workflow, mara, signed_in)
     assert ("<script>x" in shown, "&lt;script&gt;x" in shown, "&lt;b&gt;" in shown) == (False, True, True)
+
+
+def test_a_mailbox_tells_how_far_it_is(workflow: Workflow, mara: User, signed_in: SignIn) -> None:
+    cursor = Cursor(read=3, new=2, refused=1, folders={"Verträge": Place(validity=1, uid=9, mails=12)})
+    more = {"settings": {"host": "imap.example.org"}, "error": "The password was refused."}
+    Source.objects.create(workflow=workflow, name="desk", kind="imap", cursor=cursor.to_json(), **more)
+    shown = page(workflow, mara, signed_in)
+    for words in (
+        "In trouble",
+        "The password was refused.",
+        "3 mails: 2 new items, 1 not taken",
+        "Verträge",
+        "12 mails",
+    ):
+        assert words in shown
 
 
 def test_pausing_and_resuming(webhook: Sender, workflow: Workflow, mara: User, signed_in: SignIn) -> None:
