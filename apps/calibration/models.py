@@ -190,7 +190,7 @@ class Trial(models.Model):
 
 
 class TrialExample(models.Model):
-    """`truth`: {question key: value}; a value of null is out of scope. Null as a whole until somebody has labelled it."""
+    """`truth`: {question key: value}, null until somebody has labelled it; a value of null is out of scope."""
 
     trial = models.ForeignKey(Trial, on_delete=models.CASCADE, related_name="examples")
     position = models.PositiveIntegerField()
