@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from apps.core.text import repaired
 from apps.pipeline import limits
 from apps.sources.enclosures import RawFile
 from apps.sources.mail.headers import Address, Headers, read_date
@@ -107,7 +108,8 @@ def parse_mail(raw: bytes, *, now: datetime | None = None) -> ParsedMail:
         signs=read_signs(headers, parts),
         sha256=hashlib.sha256(raw).hexdigest(),
         size=len(raw),
-        repairs=tuple(dict.fromkeys(found))[:_MAX_REPAIRS],
+        # They name what the mail says, as it says it.
+        repairs=tuple(repaired(sentence)[0] for sentence in dict.fromkeys(found))[:_MAX_REPAIRS],
     )
 
 

@@ -160,12 +160,6 @@ def _to_file(part: Part, texts: Texts) -> RawFile:
     headers = Headers(charset=texts.charset)
     name = headers.decoded(str(part.mime.get_filename("") or ""))[:255]
     content_type = part.content_type[:120]
-    if (
-        not name
-        and part.content_type == "application/octet-stream"
-        and part.within[-1:] == ("multipart/appledouble",)
-    ):
-        name = "resource fork"
     if content_type == "application/octet-stream" and name:
         content_type = mimetypes.guess_type(name)[0] or content_type
     content_id = headers.decoded(part.headers.raw("content-id")).strip().strip("<>")[:255]

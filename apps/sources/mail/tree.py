@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import Message
 
+from apps.core.text import repaired
 from apps.pipeline import limits
 from apps.sources.mail.headers import Headers, from_base64, read_headers
 
@@ -74,7 +75,7 @@ class Tree:
             self._repair(f"Only the first {limits.MAX_MAIL_PARTS} parts were read")
             return
         mime = headers.mime
-        content_type = mime.get_content_type()
+        content_type = repaired(mime.get_content_type())[0]
         if within[-1:] == ("multipart/digest",) and "content-type" not in mime:
             content_type = "message/rfc822"
         opens = content_type.startswith("multipart/") or content_type in {"message/rfc822", "message/global"}
