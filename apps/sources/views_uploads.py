@@ -43,8 +43,7 @@ def uploads(request: PersonRequest, slug: str) -> HttpResponse:
     before = request.GET.get("before", "")
     place = int(before[:18]) if before.isascii() and before.isdigit() else None
     page = upload_page(workflow=workflow, before=place, now=timezone.now())
-    context = {"workflow": workflow, "page": page, "is_first": place is None}
-    return render(request, "sources/uploads.html", context)
+    return render(request, "sources/uploads.html", {"workflow": workflow, "page": page})
 
 
 # Exempt here and protected below: the form may only be read, and its token found, once it is known where to.

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import uuid
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.e2e.conftest import Visitors
 from tests.e2e.looks import problems_of
+from tests.e2e.running import ROOT, Demo, wait_for
+from tests.e2e.test_chaos import workers
 
 pytestmark = pytest.mark.e2e
 NEW = "/w/messages-ar/sources/uploads/new/"
@@ -28,8 +34,8 @@ def a_file(
     }
 
 
-def send(page: Page, file: FilePayload) -> None:
-    page.goto(NEW)
+def send(page: Page, file: FilePayload, slug: str = "messages-ar") -> None:
+    page.goto(NEW.replace("messages-ar", slug))
     page.locator("#file").set_input_files([file])
     page.get_by_role("button", name="Upload and check").click()
     page.wait_for_url("**/uploads/*/")
@@ -103,3 +109,58 @@ def test_looks(visitors: Visitors, address: str) -> None:
     page = visitors("mara")
     page.goto(address)
     assert problems_of(page) == []
+
+
+def test_a_browser_that_goes_away_in_the_middle(demo: Demo, visitors: Visitors) -> None:
+    page = visitors("mara")
+    page.goto(NEW)
+    cookies = "; ".join(f"{each['name']}={each['value']}" for each in page.context.cookies())
+    token = page.locator("form[data-upload] [name=csrfmiddlewaretoken]").input_value()
+    name = f"half-{uuid.uuid4().hex[:8]}.csv"
+    body = (
+        f'--x\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n{token}\r\n'
+        f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\nid,text\r\n1,on'
+    )
+    place = urlsplit(demo.url)
+    head = (
+        f"POST {NEW} HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {demo.url}\r\nCookie: {cookies}\r\n"
+        f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {len(body) + 1000}\r\n\r\n"
+    )
+    with socket.create_connection((place.hostname, place.port or 80)) as line:
+        line.sendall((head + body).encode())
+    told = "SELECT error FROM sources_upload WHERE file_name = %s AND status = 'failed'"
+    wait_for(lambda: demo.query(told, name), 30, "the upload to be told as cut off")
+    assert "cut off" in demo.query(told, name)[0][0]
+
+
+@pytest.mark.chaos
+def test_a_worker_killed_in_the_middle(demo: Demo, visitors: Visitors, tmp_path: Path) -> None:
+    """Another one goes on behind what is in: every row once, and the count says so."""
+    slug, rows = f"kill-{uuid.uuid4().hex[:6]}", 20_000
+    file = tmp_path / "kill.toml"
+    leads = (ROOT / "apps/demo/samples/leads.toml").read_text(encoding="utf-8")
+    file.write_text(leads.replace('slug = "leads"', f'slug = "{slug}"'), encoding="utf-8")
+    demo.install(slug, file)
+    of_it = "workflow_id = (SELECT id FROM workflows_workflow WHERE slug = %s)"
+    # Nothing is decided here: the demo's other tests need its model.
+    demo.query(f"UPDATE workflows_questionset SET is_current = false WHERE {of_it}", slug)  # noqa: S608 - a constant
+    page = visitors("mara")
+    content = "id,text\n" + "".join(f"{number},text of {number}\n" for number in range(rows))
+    send(page, {"name": "many.csv", "mimeType": "text/csv", "buffer": content.encode()}, slug)
+    page.get_by_role("button", name="Import").click()
+    state = f"SELECT status, stage, read, new FROM sources_upload WHERE {of_it}"  # noqa: S608 - a constant
+
+    def is_in_the_middle() -> bool:
+        status, stage, read, _ = demo.query(state, slug)[0]
+        return bool((status, stage) == ("running", "import") and 0 < read < rows)
+
+    wait_for(is_in_the_middle, 30, "the import to be in the middle")
+    for process in workers(demo):
+        process.send_signal(signal.SIGKILL)
+    assert demo.query(state, slug)[0][2] < rows
+    demo.query(f"UPDATE sources_upload SET claimed_until = clock_timestamp() WHERE {of_it}", slug)  # noqa: S608 - a constant
+    wait_for(
+        lambda: demo.query(state, slug) == [("done", "import", rows, rows)], 90, "another worker to end it"
+    )
+    assert demo.query(f"SELECT count(*) FROM items_item WHERE {of_it}", slug) == [(rows,)]  # noqa: S608 - a constant
+    expect(page.get_by_text("Imported", exact=True)).to_be_visible()

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import hashlib
 import tracemalloc
+from copy import copy
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT
 
@@ -11,7 +13,9 @@ from apps.accounts.models import User
 from apps.pipeline import limits
 from apps.sources.models import Upload, UploadChunk
 from apps.sources.receiving import CHUNK_BYTES
+from apps.workflows.models import Workflow
 from tests.conftest import SignIn
+from tests.factories import NOW
 from tests.sources.uploaded import NEW, send
 
 HEAD = (
@@ -95,3 +99,17 @@ def test_a_hostile_name(browser: Client) -> None:
     upload = Upload.objects.get()
     assert ("/" in upload.file_name, len(upload.file_name)) == (False, 255)
     assert b"<b>.csv" not in browser.get(f"/w/leads/sources/uploads/{upload.pk}/").content
+
+
+def test_too_many_that_nobody_decided_about(browser: Client, workflow: Workflow, mara: User) -> None:
+    lying = Upload(workflow=workflow, created_by=mara, file_name="a.csv", status="checked", created_at=NOW)
+    Upload.objects.bulk_create(copy(lying) for _ in range(limits.MAX_OPEN_UPLOADS))
+    assert post(browser, (HEAD % "b.csv").encode() + b"id,text\n1,a\n" + END) == 409
+    assert not Upload.objects.filter(file_name="b.csv").exists()
+
+
+def test_more_files_than_go_at_once(browser: Client) -> None:
+    files = [SimpleUploadedFile(f"{number}.csv", b"id,text\n1,a\n") for number in range(25)]
+    page = browser.post(NEW, {"file": files}, follow=True).content.decode()
+    assert Upload.objects.filter(status="waiting").count() == limits.MAX_UPLOADS_AT_ONCE
+    assert "Only the first 20 files were taken" in page
