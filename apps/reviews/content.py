@@ -5,6 +5,7 @@ Nothing here tells what a model or a colleague answered, so it is the same for e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,7 @@ LONGEST_HEADER = 1_000
 MOST_HEADERS = 300
 SMALLEST_PICTURE = 48
 """Pixels a side; what is smaller is an icon or a tracker, listed but not shown large."""
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}")
 _TOLD = ("from", "reply-to", "to", "cc", "date", "subject")
 _NAMES = {"reply-to": "Reply to", "cc": "Copy to"}
 
@@ -165,9 +167,21 @@ def told_headers(headers: Sequence[Sequence[str]]) -> list[Header]:
     for name in _TOLD:
         if not values.get(name) or (name == "reply-to" and not elsewhere):
             continue
-        warning = "an answer would go elsewhere than to the sender" if name == "reply-to" else ""
-        told.append(Header(_NAMES.get(name, name.title()), _shortened(values[name]), warning))
+        told.append(
+            Header(_NAMES.get(name, name.title()), _shortened(values[name]), _odd(name, values[name]))
+        )
     return told
+
+
+def _odd(name: str, value: str) -> str:
+    if name == "reply-to":
+        return "an answer would go elsewhere than to the sender"
+    if name == "from":
+        for shown, address in getaddresses([value[:LONGEST_HEADER]]):
+            named = _ADDRESS.search(shown)
+            if named is not None and named[0].lower() != address.lower():
+                return "the name is another address"
+    return ""
 
 
 def _addresses(value: str) -> set[str]:

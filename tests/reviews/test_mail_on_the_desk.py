@@ -53,6 +53,13 @@ def test_a_reply_to_the_sender_is_not_worth_a_line(signed_in: SignIn, rosa: User
     assert "Reply to" not in open_desk(signed_in(rosa))
 
 
+def test_a_name_that_is_another_address_is_marked(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
+    item = make_task(workflow).item
+    sender = ["From", '"The Bank (safe@bank.example)" <x@elsewhere.example>']
+    give_mail(item, headers=[sender, *HEADERS[1:]])
+    assert "the name is another address" in open_desk(signed_in(rosa))
+
+
 def test_repairs_and_files_are_listed(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
     item = make_task(workflow).item
     ItemContent.objects.filter(item=item).update(repairs=["The charset was wrong; windows-1252 was guessed."])
