@@ -247,6 +247,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "httpx": {"level": "WARNING"},
+        "imapclient": {"level": "WARNING"},  # at DEBUG it would write what servers say, mails included
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from apps.clef.errors import EndpointMisconfigured
 from apps.insights.operate import database_address, last_worker, without_secrets
 from apps.pipeline.endpoints import to_settings
+from apps.sources.selectors import source_states
 from apps.workflows.models import Endpoint
 
 OLDEST_POSTGRES = 170_000
@@ -43,6 +44,7 @@ def check_up(*, now: datetime, transport: httpx.BaseTransport | None = None) -> 
         yield migrations
         if migrations.is_well:
             yield from check_endpoints(now=now, transport=transport)
+            yield from check_sources(now=now)
         else:
             yield _unknown("model endpoints", "before migrations")
     yield check_workers(now=now)
@@ -118,6 +120,14 @@ def check_endpoints(*, now: datetime, transport: httpx.BaseTransport | None = No
     with httpx.Client(timeout=PROBE_S, transport=transport) as http:
         for endpoint in used:
             yield Finding(f"model {endpoint.name}", *_probe(endpoint, http, now))
+
+
+def check_sources(*, now: datetime) -> Iterator[Finding]:
+    """As they did last; no mailbox is looked at for this. Secrets are those that this very process has."""
+    for source, state in source_states(now=now):
+        words = f"{source.get_kind_display()}, {state.words.lower()}"
+        text = f"{words}: {state.detail}" if state.detail else words
+        yield Finding(f"source {source.workflow.slug}/{source.name}", state.is_ok, text)
 
 
 def _probe(endpoint: Endpoint, http: httpx.Client, now: datetime) -> tuple[bool, str]:

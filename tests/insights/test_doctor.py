@@ -20,10 +20,12 @@ from apps.insights.checkup import (
     check_database,
     check_endpoints,
     check_migrations,
+    check_sources,
     check_up,
     check_workers,
 )
 from apps.pipeline.tasks import WORKER_SEEN
+from apps.sources.models import Source
 from apps.workflows.models import Endpoint, Workflow
 from tests.factories import NOW
 
@@ -94,6 +96,15 @@ def test_before_migrations_no_table_is_asked() -> None:
     found = {finding.part: finding.text for finding in check_up(now=NOW)}
     assert found["model endpoints"] == "not known before migrations"
     assert list(found)[-1] == "workers"
+
+
+def test_a_source_in_trouble(workflow: Workflow) -> None:
+    assert list(check_sources(now=NOW)) == []
+    mailbox = Source.objects.create(workflow=workflow, name="desk", kind="imap", error="Nothing answers.")
+    found = Finding("source leads/desk", False, "Mailbox (IMAP), in trouble: Nothing answers.")
+    assert list(check_sources(now=NOW)) == [found]
+    Source.objects.filter(pk=mailbox.pk).update(error="", looked_at=NOW)
+    assert [each.is_well for each in check_sources(now=NOW)] == [True]
 
 
 def test_a_stand_in_says_how_it_is(workflow: Workflow) -> None:

@@ -57,15 +57,16 @@ def keep(claim: Claim, cursor: dict[str, Any]) -> bool:
 def finish(
     claim: Claim, cursor: dict[str, Any], *, now: datetime, next_look_at: datetime, error: str
 ) -> None:
+    """`error`: what did not go well beside the rest."""
     _write(
         claim,
         cursor=cursor,
         claim_token=None,
         claimed_until=None,
-        looked_at=now,
         next_look_at=next_look_at,
         failures_in_a_row=0,
         error=error[:300],
+        **({} if error else {"looked_at": now}),
     )
 
 

@@ -36,7 +36,9 @@ CAREFUL_TRIES, MOST_TRIES = 2, 6
 """Mails that were fetched so often in vain are fetched one by one, then the one that it is about is refused."""
 
 
-def look_at_next_mailbox(*, now: Callable[[], datetime], slice_s: float = SLICE_S) -> bool:
+def look_at_next_mailbox(
+    *, now: Callable[[], datetime], slice_s: float = SLICE_S, clock: Callable[[], float] = time.monotonic
+) -> bool:
     """One look, or a slice of it, at the mailbox that is due for longest; False when none is due."""
     claim = claim_mailbox(now=now())
     if claim is None:
@@ -46,7 +48,10 @@ def look_at_next_mailbox(*, now: Callable[[], datetime], slice_s: float = SLICE_
         try:
             settings = imap_settings(claim.source)
             poll = timedelta(seconds=settings.poll_seconds)
-            _look(claim, settings, now, time.monotonic() + slice_s)
+            password = secret(settings.password_variable)
+            ends = clock() + slice_s
+            look = Look(claim, settings, now, lambda: clock() > ends, Cursor.of(claim.source.cursor))
+            _look(look, password)
         except ClaimLost:
             raise
         except FermataError as error:
@@ -59,24 +64,23 @@ def look_at_next_mailbox(*, now: Callable[[], datetime], slice_s: float = SLICE_
     return True
 
 
-def _look(claim: Claim, settings: ImapSettings, now: Callable[[], datetime], ends: float) -> None:
-    password = secret(settings.password_variable)
-    look = Look(claim, settings, now, ends, Cursor.of(claim.source.cursor))
+def _look(look: Look, password: str) -> None:
     while not look.is_over:
-        mailbox = Mailbox(settings, password)
+        mailbox = Mailbox(look.settings, password)
         try:
             with mailbox:
                 look.go_on(mailbox)
         except ConnectionLost:
             if not mailbox.fetched:
                 raise
-    if look.problems and len(look.problems) == len(settings.folders):
+    if look.problems and len(look.problems) == len(look.settings.folders):
         raise MailboxError(" ".join(look.problems.values()))
+    now, poll = look.now(), timedelta(seconds=look.settings.poll_seconds)
     finish(
-        claim,
+        look.claim,
         look.cursor.to_json(),
-        now=now(),
-        next_look_at=now() + (timedelta(seconds=settings.poll_seconds) if look.is_done else timedelta(0)),
+        now=now,
+        next_look_at=now + poll if look.is_done else now,
         error=" ".join(look.problems.values()),
     )
 
@@ -109,7 +113,7 @@ class Look:
     claim: Claim
     settings: ImapSettings
     now: Callable[[], datetime]
-    ends: float
+    is_late: Callable[[], bool]
     cursor: Cursor
     problems: dict[str, str] = field(default_factory=dict)
     _done: set[str] = field(default_factory=set)
@@ -122,7 +126,7 @@ class Look:
 
     @property
     def is_over(self) -> bool:
-        return self.is_done or self._is_paused or time.monotonic() > self.ends
+        return self.is_done or self._is_paused or self.is_late()
 
     def go_on(self, mailbox: Mailbox) -> None:
         """A folder that cannot be read stops no other. Raises ConnectionLost."""

@@ -12,7 +12,6 @@ from apps.sources.models import Source
 from apps.sources.webhooks.settings import LOOPBACK, Variable
 from apps.workflows.parts import Part, printable, read_part
 
-
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NO_DAY = "must be a day such as 2026-11-30"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -104,6 +105,16 @@ class MailServerUser:
     def put(self, *mails: bytes, folder: str = "INBOX", flags: Sequence[bytes] = ()) -> None:
         for mail in mails:
             self.client.append(folder, mail, flags=flags)
+
+    def delete(self, uid: int) -> None:
+        self.client.select_folder("INBOX")
+        self.client.delete_messages([uid])
+        self.client.expunge()
+
+    def skip_to(self, uid: int) -> None:
+        """The next mail in the INBOX has this UID."""
+        uids = self.server.folder / "mail" / self.settings["user"] / "dovecot-uidlist"
+        uids.write_text(re.sub(r" N\d+", f" N{uid}", uids.read_text(), count=1))
 
     def flags(self, folder: str = "INBOX") -> list[set[bytes]]:
         self.client.select_folder(folder, readonly=True)

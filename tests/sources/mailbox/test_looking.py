@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.items.models import Item
 from apps.pipeline import limits
 from apps.sources.mailbox.claims import claim_mailbox
-from apps.sources.mailbox.looking import BATCH_MAILS, MOST_TRIES, look_at_next_mailbox
+from apps.sources.mailbox.looking import BATCH_MAILS, MOST_TRIES, WINDOW, look_at_next_mailbox
 from apps.sources.models import Delivery, Source
 from apps.workflows.models import Workflow
 from tests.factories import NOW
@@ -19,8 +19,8 @@ from tests.sources.mailbox.conftest import due, dying_after, mail, make_mailbox
 from tests.sources.mailbox.dovecot import MailServerUser
 
 
-def look(source: Source, *, slice_s: float = 30.0) -> Source:
-    look_at_next_mailbox(now=lambda: NOW, slice_s=slice_s)
+def look(source: Source) -> Source:
+    look_at_next_mailbox(now=lambda: NOW)
     source.refresh_from_db()
     return source
 
@@ -83,15 +83,23 @@ def test_older_mail_is_left_where_the_source_says_so(ann: MailServerUser, workfl
     assert Item.objects.get().external_id == "2@farm.example"
 
 
+@pytest.mark.slow
 def test_in_slices(ann: MailServerUser, desk: Source) -> None:
-    ann.put(*(mail(number) for number in range(BATCH_MAILS + 3)))
-    look(desk, slice_s=0)
-    assert (Item.objects.count(), desk.next_look_at) == (0, NOW)
-    look(desk, slice_s=0.001)
-    for _ in range(6):
-        look(due(desk), slice_s=0.001)
-    look(due(desk))
-    assert (Item.objects.count(), desk.cursor["read"]) == (BATCH_MAILS + 3, BATCH_MAILS + 3)
+    ann.put(*(mail(number) for number in range(2 * BATCH_MAILS + 3)))
+    for read in (BATCH_MAILS, 2 * BATCH_MAILS):  # a clock by which time passes as mails come in
+        look_at_next_mailbox(now=lambda: NOW, slice_s=10, clock=lambda: float(Item.objects.count()))
+        desk.refresh_from_db()
+        assert (desk.cursor["read"], desk.next_look_at, desk.claim_token) == (read, NOW, None)
+    look(desk)
+    assert (Item.objects.count(), desk.next_look_at == NOW) == (2 * BATCH_MAILS + 3, False)
+
+
+def test_numbers_with_large_gaps(ann: MailServerUser, desk: Source) -> None:
+    ann.put(mail(1))
+    ann.skip_to(3 * WINDOW + 7)
+    ann.put(mail(2))
+    look(desk)
+    assert (desk.cursor["read"], desk.cursor["folders"]["INBOX"]["uid"]) == (2, 3 * WINDOW + 7)
 
 
 @pytest.mark.slow
@@ -104,6 +112,22 @@ def test_a_killed_worker_doubles_nothing(ann: MailServerUser, desk: Source) -> N
     Source.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
     look(desk)
     assert (Item.objects.count(), desk.cursor["read"], desk.cursor["new"]) == (120, 120, 120)
+
+
+@pytest.mark.parametrize("moment", range(1, 6))
+def test_a_mail_that_is_deleted_meanwhile(ann: MailServerUser, desk: Source, moment: int) -> None:
+    ann.put(mail(1), mail(2), mail(3))
+    moments = iter(range(100))
+
+    def clock() -> float:
+        if next(moments) == moment:
+            ann.delete(2)
+        return 0.0
+
+    look_at_next_mailbox(now=lambda: NOW, clock=clock)
+    desk.refresh_from_db()
+    assert (desk.error, desk.cursor["folders"]["INBOX"]["uid"]) == ("", 3)
+    assert {"1@farm.example", "3@farm.example"} <= set(Item.objects.values_list("external_id", flat=True))
 
 
 def test_another_uidvalidity_starts_over(ann: MailServerUser, workflow: Workflow) -> None:
