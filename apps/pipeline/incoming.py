@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,9 +20,8 @@ from apps.pipeline import limits
 State = str | dict[str, Any] | list[Any]
 
 
-def canonical(value: Any) -> str:
-    """The one way to write a JSON value, so that equal text means equal content."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+"""The one way to write a JSON value, so that equal text means equal content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Incoming:
 
     @property
     def text(self) -> str:
-        return "\n".join(_lines(self.state, ""))
+        return self.state if isinstance(self.state, str) else "\n".join(_lines(self.state, ""))
 
     @property
     def title(self) -> str:
@@ -105,6 +105,11 @@ class Incoming:
             words = named if isinstance(named, str) else words
         named = next((each.name for each in self.attachments if each.name), "")
         return " ".join(words[:1000].split())[:200] or named[:200] or "(empty)"
+
+
+_written = json.JSONEncoder(ensure_ascii=False).encode
+# What must be looked for value by value shows in the written JSON, or such a text stands there by chance.
+_SUSPICIOUS = re.compile(r"[\x00\ud800-\udfff]|\\u0000|NaN|Infinity")
 
 
 def check_incoming(incoming: Incoming) -> list[FieldProblem]:
@@ -165,15 +170,17 @@ def _check_metadata(metadata: object) -> Iterator[FieldProblem]:
 
 
 def _check_json(value: Any, path: str, limit: int) -> Iterator[FieldProblem]:
-    deep = _too_deep(value)
-    if deep:
+    if _too_deep(value):
         yield FieldProblem(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
         return
     # The size first: what follows takes time by the number of values.
-    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    size = len(written.encode("utf-8", "surrogatepass"))
-    if size > limit:
-        yield FieldProblem(path, f"has {size:,} bytes; the limit is {limit:,}")
+    written = value if isinstance(value, str) else _written(value)
+    if len(written) * 4 > limit:  # a character has at most four bytes
+        size = len(written.encode("utf-8", "surrogatepass"))
+        if size > limit:
+            yield FieldProblem(path, f"has {size:,} bytes; the limit is {limit:,}")
+            return
+    if not _SUSPICIOUS.search(written):
         return
     yield from (FieldProblem(where, why) for where, why in unstorable_paths(value, path))
     yield from (FieldProblem(where, "is not a finite number") for where in _not_finite(value, path))
@@ -193,10 +200,13 @@ def _check_rest(incoming: Incoming) -> Iterator[FieldProblem]:
         yield FieldProblem(
             "group", f"has {len(incoming.group):,} characters; the limit is {limits.MAX_GROUP_CHARACTERS}"
         )
-    yield from (FieldProblem(path, why) for path, why in unstorable_paths(incoming.group, "group"))
+    if incoming.group:
+        yield from (FieldProblem(path, why) for path, why in unstorable_paths(incoming.group, "group"))
 
 
 def _too_deep(value: Any) -> bool:
+    if isinstance(value, str):
+        return False
     # Level by level rather than by recursion: a hostile depth must not exhaust the stack.
     level: list[Any] = [value]
     for _ in range(limits.MAX_DEPTH):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -113,24 +112,26 @@ def _compare(
     return stored.item_id, False, tuple(differing)
 
 
+# One JSON text for a batch costs both sides less than an array for each column. A state that is a text, and no
+# repairs, are left out of it.
 _INSERT = """
-    WITH item AS (
+    WITH new AS MATERIALIZED (
+        SELECT * FROM json_to_recordset(%(rows)s::json) AS new(
+            external_id text, content_hash text, title text, metadata json, priority int,
+            received_at timestamptz, group_key text, state json, text text, repairs json)
+    ), item AS (
         INSERT INTO items_item (workflow_id, external_id, content_hash, title, source, metadata, priority, status,
                                 audit_open, received_at, created_at, due_at, attempts, wait_reason, group_key)
-        SELECT %(workflow)s, new.external_id, new.content_hash, new.title, %(source)s, new.metadata::jsonb,
-               new.priority, 'received', false, new.received_at, %(now)s, %(now)s + %(due)s, 0, '',
-               new.group_key
-        FROM unnest(%(external_id)s::text[], %(content_hash)s::text[], %(title)s::text[], %(metadata)s::text[],
-                    %(priority)s::int[], %(received_at)s::timestamptz[], %(group_key)s::text[])
-             AS new(external_id, content_hash, title, metadata, priority, received_at, group_key)
+        SELECT %(workflow)s, external_id, content_hash, title, %(source)s, metadata::jsonb, priority, 'received',
+               false, received_at, %(now)s, %(now)s + %(due)s, 0, '', group_key
+        FROM new
         ON CONFLICT (workflow_id, external_id) DO NOTHING
         RETURNING id, external_id
     ), content AS (
         INSERT INTO items_itemcontent (item_id, state, text, repairs)
-        SELECT item.id, new.state::jsonb, new.text, new.repairs::jsonb
-        FROM unnest(%(external_id)s::text[], %(state)s::text[], %(text)s::text[], %(repairs)s::text[])
-             AS new(external_id, state, text, repairs)
-        JOIN item USING (external_id)
+        SELECT item.id, COALESCE(new.state::jsonb, to_jsonb(new.text)), new.text,
+               COALESCE(new.repairs::jsonb, '[]')
+        FROM new JOIN item USING (external_id)
     )
     SELECT external_id, id FROM item
 """
@@ -140,24 +141,32 @@ def _insert(workflow: Workflow, fresh: Sequence[Incoming], *, source: str, now: 
     """External id → item id of those that were not there."""
     if not fresh:
         return {}
-    columns: dict[str, Any] = {
-        "external_id": [each.external_id for each in fresh],
-        "content_hash": [each.content_hash for each in fresh],
-        "title": [each.title for each in fresh],
-        "metadata": [json.dumps(dict(each.metadata), ensure_ascii=False) for each in fresh],
-        "priority": [each.priority for each in fresh],
-        "received_at": [each.received_at or now for each in fresh],
-        "state": [json.dumps(each.state, ensure_ascii=False) for each in fresh],
-        "text": [each.text for each in fresh],
-        "repairs": [json.dumps(each.repairs, ensure_ascii=False) for each in fresh],
-        "group_key": [each.group for each in fresh],
-    }
+    rows = canonical([_to_row(each, now) for each in fresh])
+    due = timedelta(hours=workflow.due_hours)
     with connection.cursor() as cursor:
-        due = timedelta(hours=workflow.due_hours)
-        cursor.execute(_INSERT, columns | {"workflow": workflow.pk, "source": source, "now": now, "due": due})
+        given = {"workflow": workflow.pk, "source": source, "now": now, "due": due}
+        cursor.execute(_INSERT, given | {"rows": rows})
         made = dict(cursor.fetchall())
     enclose([(made[each.external_id], each) for each in fresh if each.external_id in made])
     return made
+
+
+def _to_row(each: Incoming, now: datetime) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "external_id": each.external_id,
+        "content_hash": each.content_hash,
+        "title": each.title,
+        "metadata": dict(each.metadata),
+        "priority": each.priority,
+        "received_at": (each.received_at or now).isoformat(),
+        "group_key": each.group,
+        "text": each.text,
+    }
+    if not isinstance(each.state, str):
+        row["state"] = each.state
+    if each.repairs:
+        row["repairs"] = each.repairs
+    return row
 
 
 def _stored(workflow: Workflow, external_ids: Sequence[str]) -> dict[str, _Known]:

@@ -6,6 +6,7 @@ import re
 
 MOST_DIGITS = 15
 """A longer number is an id, and as a float it would lose its end."""
+LONGEST_YES_NO = 5
 _PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _COMMA_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _COMMA_DECIMALS = re.compile(r"-?(0|[1-9]\d*|[1-9]\d{0,2}(\.\d{3})+),\d+")
@@ -20,13 +21,13 @@ def to_value(cell: str, delimiter: str) -> str | int | float | bool:
     needs a number sends the item to people. Codes with leading zeros and long ids keep theirs.
     """
     text = cell.strip()
-    if text.lower() in _YES_NO:
-        return _YES_NO[text.lower()]
-    if not text.isascii() or sum(character.isdigit() for character in text) > MOST_DIGITS:
+    if not text[:1].isdigit() and text[:1] != "-":
+        return _YES_NO.get(text.lower(), cell) if len(text) <= LONGEST_YES_NO else cell
+    if not text.isascii() or (len(text) > MOST_DIGITS and sum(map(str.isdigit, text)) > MOST_DIGITS):
         return cell
     if delimiter == ";" and _COMMA_DECIMALS.fullmatch(text):
         return float(text.replace(".", "").replace(",", "."))
-    if delimiter != ";" and _COMMA_THOUSANDS.fullmatch(text):
+    if delimiter != ";" and "," in text and _COMMA_THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     if not _PLAIN.fullmatch(text) or (delimiter == ";" and _AMBIGUOUS.fullmatch(text)):
         return cell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,7 +16,7 @@ from apps.sources.files import Row
 from apps.workflows.models import Workflow
 
 SOURCE = "file"
-BATCH = 500
+BATCH = 2_000
 BATCH_CHARACTERS = 8 * 1024 * 1024
 """Rows of a batch are in memory together: a few large ones make a batch, too."""
 
@@ -54,9 +55,13 @@ class Import:
     counts: Counts = field(default_factory=Counts)
     _seen: dict[bytes, bytes] = field(default_factory=dict)
 
-    def take(self, rows: Iterable[Row], *, now: datetime) -> Iterator[RefusedRow]:
-        """Hands in what can be taken, batch by batch, and yields what cannot. Raises what reading raises."""
-        for batch in _batches(rows):
+    def take(self, rows: Iterable[Row], *, now: datetime, reads_ahead: bool = False) -> Iterator[RefusedRow]:
+        """Hands in what can be taken, batch by batch, and yields what cannot. Raises what reading raises.
+
+        With `reads_ahead` the next batch is read in a thread meanwhile: only for rows that need no database.
+        """
+        batches = _batches(rows)
+        for batch in _ahead(batches) if reads_ahead else batches:
             readable = [row for row in batch if row.incoming is not None]
             incoming = [row.incoming for row in readable if row.incoming is not None]
             refused = self._preview(incoming) if self.dry_run else self._add(incoming, now)
@@ -113,6 +118,14 @@ class Import:
             else:
                 refused.append((index, (FieldProblem("external_id", "is taken by other content"),), True))
         return refused
+
+
+def _ahead(batches: Iterator[list[Row]]) -> Iterator[list[Row]]:
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, batches, None)
+        while (batch := following.result()) is not None:
+            following = pool.submit(next, batches, None)
+            yield batch
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:

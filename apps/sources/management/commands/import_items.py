@@ -86,7 +86,7 @@ class Command(BaseCommand):
             if options["dry_run"]:
                 self.stdout.write(f"{path}: {_printable(found.sentence)}")
             with path.open("rb") as stream:
-                for row in run.take(read_rows(stream, found), now=timezone.now()):
+                for row in run.take(read_rows(stream, found), now=timezone.now(), reads_ahead=True):
                     self.stdout.write(_line(path, row))
         except UnreadableFile as error:
             self.stderr.write(f"{path} {error}.")
