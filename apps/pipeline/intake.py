@@ -144,7 +144,7 @@ def _insert(workflow: Workflow, fresh: Sequence[Incoming], *, source: str, now: 
     rows = canonical([_to_row(each, now) for each in fresh])
     due = timedelta(hours=workflow.due_hours)
     with connection.cursor() as cursor:
-        given = {"workflow": workflow.pk, "source": source, "now": now, "due": due}
+        given: dict[str, Any] = {"workflow": workflow.pk, "source": source, "now": now, "due": due}
         cursor.execute(_INSERT, given | {"rows": rows})
         made = dict(cursor.fetchall())
     enclose([(made[each.external_id], each) for each in fresh if each.external_id in made])
