@@ -77,6 +77,17 @@ VARIABLES = (
         "",
         "another address than Cloudflare's own …/client/v4: a gateway, a proxy or a test server",
     ),
+    Variable("EMAIL_HOST", "", "mail server that alarms and policy changes are mailed by; unset: no mail"),
+    Variable("EMAIL_PORT", "587", "port of the mail server"),
+    Variable("EMAIL_SECURITY", "STARTTLS", "STARTTLS, TLS (usually port 465) or NONE"),
+    Variable("EMAIL_USER", "", "who signs in to the mail server; unset: nobody does"),
+    Variable("EMAIL_PASSWORD", "", "with it", secret=True),
+    Variable("EMAIL_FROM", "fermata@localhost", "sender of the mails"),
+    Variable(
+        "ALLOW_PRIVATE_WEBHOOKS",
+        "false",
+        "true: outgoing webhooks may go to private networks and to http://",
+    ),
 )
 _BY_NAME = {variable.name: variable for variable in VARIABLES}
 _ALSO_READ = {"CLOUDFLARE_API_TOKEN": ("CLOUDFLARE_API_KEY",)}

@@ -174,6 +174,8 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "apps.pipeline.tasks.sweep", "schedule": 5.0, "options": {"expires": 5.0}},
+    "outbox": {"task": "apps.outbox.tasks.send", "schedule": 5.0, "options": {"expires": 5.0}},
+    "old_events": {"task": "apps.outbox.tasks.sweep", "schedule": 60.0, "options": {"expires": 60.0}},
     "deliveries": {
         "task": "apps.sources.tasks.work_off_deliveries",
         "schedule": 15.0,
@@ -219,6 +221,15 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = STATIC_ROOT is None
 if WHITENOISE_USE_FINDERS:
     STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+
+# Mail is off without a server; every part that would send says so.
+EMAIL_HOST = env.text("EMAIL_HOST")
+EMAIL_PORT = env.number("EMAIL_PORT", 1, 65_535)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.text("EMAIL_USER"), env.text("EMAIL_PASSWORD")
+_email_security = env.choice("EMAIL_SECURITY", ("STARTTLS", "TLS", "NONE"))
+EMAIL_USE_TLS, EMAIL_USE_SSL = _email_security == "STARTTLS", _email_security == "TLS"
+EMAIL_FROM = env.text("EMAIL_FROM")
+ALLOW_PRIVATE_WEBHOOKS = env.flag("ALLOW_PRIVATE_WEBHOOKS")
 
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 CLOUDFLARE_API_BASE = env.text("CLOUDFLARE_API_BASE") or "https://api.cloudflare.com/client/v4"

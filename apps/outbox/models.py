@@ -49,7 +49,8 @@ class Event(models.Model):
 
     class Meta:
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["workflow", "-id"], name="event_newest")
+            models.Index(fields=["workflow", "-id"], name="event_newest"),
+            models.Index(fields=["created_at"], name="event_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -78,7 +79,14 @@ class Sending(models.Model):
             models.UniqueConstraint(fields=["event", "subscription"], name="sending_once"),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["next_try_at"], condition=Q(status="pending"), name="sending_to_do"),
+            models.Index(
+                fields=["subscription", "next_try_at"], condition=Q(status="pending"), name="sending_to_do"
+            ),
+            models.Index(
+                fields=["subscription"], condition=Q(claim_token__isnull=False), name="sending_claimed"
+            ),
+            models.Index(fields=["subscription"], condition=Q(status="given_up"), name="sending_given_up"),
+            models.Index(fields=["subscription", "-id"], name="sending_newest"),
         ]
 
     def __str__(self) -> str:
@@ -93,6 +101,9 @@ class Attempt(models.Model):
     http_status = models.PositiveSmallIntegerField(null=True)
     seconds = models.FloatField()
     error = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
 
     def __str__(self) -> str:
         return f"attempt {self.pk}"

@@ -8,84 +8,149 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('workflows', '0003_comes_in'),
+        ("workflows", "0003_comes_in"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.UUIDField(default=uuid.uuid4, unique=True)),
-                ('type', models.CharField(max_length=40)),
-                ('data', models.JSONField()),
-                ('created_at', models.DateTimeField()),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("public_id", models.UUIDField(default=uuid.uuid4, unique=True)),
+                ("type", models.CharField(max_length=40)),
+                ("data", models.JSONField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Sending',
+            name="Sending",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('sent', 'Sent'), ('given_up', 'given up')], default='pending', max_length=10)),
-                ('tries', models.PositiveSmallIntegerField(default=0)),
-                ('next_try_at', models.DateTimeField()),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('claimed_until', models.DateTimeField(blank=True, null=True)),
-                ('sent_at', models.DateTimeField(blank=True, null=True)),
-                ('event', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sendings', to='outbox.event')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("pending", "Pending"), ("sent", "Sent"), ("given_up", "given up")],
+                        default="pending",
+                        max_length=10,
+                    ),
+                ),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("next_try_at", models.DateTimeField()),
+                ("claim_token", models.UUIDField(blank=True, null=True)),
+                ("claimed_until", models.DateTimeField(blank=True, null=True)),
+                ("sent_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "event",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sendings",
+                        to="outbox.event",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Attempt',
+            name="Attempt",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField()),
-                ('http_status', models.PositiveSmallIntegerField(null=True)),
-                ('seconds', models.FloatField()),
-                ('error', models.CharField(blank=True, max_length=300)),
-                ('sending', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='outbox.sending')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                ("http_status", models.PositiveSmallIntegerField(null=True)),
+                ("seconds", models.FloatField()),
+                ("error", models.CharField(blank=True, max_length=300)),
+                (
+                    "sending",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attempts",
+                        to="outbox.sending",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Subscription',
+            name="Subscription",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('webhook', 'Webhook'), ('mail', 'Mail')], max_length=10)),
-                ('address', models.CharField(help_text='https://… or a mail address', max_length=500)),
-                ('secret_variable', models.CharField(blank=True, max_length=80)),
-                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=40), size=None)),
-                ('is_active', models.BooleanField(default=True)),
-                ('failures_in_a_row', models.PositiveIntegerField(default=0)),
-                ('paused_until', models.DateTimeField(blank=True, null=True)),
-                ('error', models.CharField(blank=True, max_length=300)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='subscriptions', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(choices=[("webhook", "Webhook"), ("mail", "Mail")], max_length=10)),
+                ("address", models.CharField(help_text="https://… or a mail address", max_length=500)),
+                ("secret_variable", models.CharField(blank=True, max_length=80)),
+                (
+                    "events",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=40), size=None
+                    ),
+                ),
+                ("is_active", models.BooleanField(default=True)),
+                ("failures_in_a_row", models.PositiveIntegerField(default=0)),
+                ("paused_until", models.DateTimeField(blank=True, null=True)),
+                ("error", models.CharField(blank=True, max_length=300)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="subscriptions",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='sending',
-            name='subscription',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sendings', to='outbox.subscription'),
+            model_name="sending",
+            name="subscription",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="sendings", to="outbox.subscription"
+            ),
         ),
         migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['workflow', '-id'], name='event_newest'),
+            model_name="event",
+            index=models.Index(fields=["workflow", "-id"], name="event_newest"),
         ),
         migrations.AddConstraint(
-            model_name='subscription',
-            constraint=models.UniqueConstraint(fields=('workflow', 'kind', 'address'), name='subscription_unique'),
+            model_name="subscription",
+            constraint=models.UniqueConstraint(
+                fields=("workflow", "kind", "address"), name="subscription_unique"
+            ),
         ),
         migrations.AddIndex(
-            model_name='sending',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['next_try_at'], name='sending_to_do'),
+            model_name="sending",
+            index=models.Index(
+                condition=models.Q(("status", "pending")), fields=["next_try_at"], name="sending_to_do"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sending',
-            constraint=models.UniqueConstraint(fields=('event', 'subscription'), name='sending_once'),
+            model_name="sending",
+            constraint=models.UniqueConstraint(fields=("event", "subscription"), name="sending_once"),
         ),
     ]
