@@ -13,6 +13,7 @@ from django.db import connection
 
 from apps.accounts.models import User
 from apps.clef.local.embeddings import e5_is_installed
+from apps.clef.local.reading import E5_MODEL, NGRAM_MODEL
 from apps.core.embedded import owner_of
 from apps.core.embedded_processes import give, write_private
 from apps.pipeline.endpoints import CLOUDFLARE_ACCOUNT, CLOUDFLARE_PRICES
@@ -25,7 +26,7 @@ SAMPLES = Path(__file__).parent / "samples"
 PASSWORD = "fermata-demo"  # noqa: S105 - known to everybody, which is why the demo listens on loopback only
 PEOPLE = {"rosa": "reviewer", "ravi": "reviewer", "mara": "manager", "olga": "operator"}
 TOKEN_NAME = "demo"  # noqa: S105 - what the token is called
-STAND_IN_MODEL = "standin-e5-1" if e5_is_installed() else "standin-ngram-1"
+STAND_IN_MODEL = E5_MODEL if e5_is_installed() else NGRAM_MODEL
 
 
 def set_model(cloudflare_secret: str | None, *, stand_in_url: str) -> Endpoint:

@@ -88,7 +88,7 @@ def measure_intake(bench: Bench, *, items: int, batch: int) -> dict[str, Any]:
 
 def start_model(bench: Bench) -> None:
     port = free_port()
-    model = ("apps.clef.local.server", "--port", str(port), "--delay-ms", str(DELAY_MS))
+    model = ("apps.clef.local.server", "--port", str(port), "--delay-ms", str(DELAY_MS), "--model", "ngram")
     bench.start("model", *model)
     endpoint = bench.workflow.endpoint
     endpoint.base_url = f"http://127.0.0.1:{port}"
