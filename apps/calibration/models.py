@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -10,6 +11,36 @@ from apps.accounts.models import User
 from apps.items.models import Item
 from apps.policies.models import Policy
 from apps.workflows.models import Endpoint, Question, QuestionSet, Workflow
+
+
+class CalibrationSettings(models.Model):
+    """What a workflow's managers chose for its certificates; without a row the defaults hold.
+
+    `looked_on` is the day of the workflow's time zone on which the nightly look was last done.
+    """
+
+    class Scope(models.TextChoices):
+        PER_LABEL = "per_label", "for each label"
+        ALL_LABELS = "all_labels", "for all labels at once"
+
+    workflow = models.OneToOneField(Workflow, on_delete=models.CASCADE, related_name="calibration_settings")
+    confidence = models.FloatField(
+        default=0.95, validators=[MinValueValidator(0.80), MaxValueValidator(0.999)]
+    )
+    scope = models.CharField(max_length=10, choices=Scope, default=Scope.PER_LABEL)
+    is_scheduled = models.BooleanField(default=True, help_text="runs that are due start by themselves")
+    looked_on = models.DateField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0.80, confidence__lte=0.999),
+                name="calibration_confidence_allowed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"calibration of {self.workflow_id}"
 
 
 class CalibrationRun(models.Model):
@@ -64,6 +95,7 @@ class Certificate(models.Model):
         EXPIRED = "expired"
         ALARM = "alarm"
         CHANGED = "changed", "model, questions or gates changed"
+        HELD = "held", "an earlier one goes further and stays"
 
     run = models.ForeignKey(CalibrationRun, on_delete=models.CASCADE, related_name="certificates")
     workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="certificates")
@@ -119,6 +151,7 @@ class Incident(models.Model):
         BROKEN_TARGET = "broken_target", "target broken"
         EXPIRED = "expired", "certificate expired"
         CHANGED = "changed", "model or questions changed"
+        TIGHTENED = "tightened", "threshold raised"
         RECENT_ERROR = "recent_error", "recent error above the target"
         OVERRIDE_RATE = "override_rate", "reviewers override more"
         CONFIDENCE_MIX = "confidence_mix", "probabilities shifted"
