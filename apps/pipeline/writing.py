@@ -21,6 +21,7 @@ from apps.items.models import Decision, DecisionPayload, Item, ItemContent, Rout
 from apps.items.selectors import to_decision_view, to_item_facts
 from apps.pipeline.claims import Claim, put_back
 from apps.pipeline.rulebook import Rulebook
+from apps.pipeline.telling import tell_routed
 from apps.pipeline.wake import wake_actors
 from apps.reviews.models import ReviewTask
 from apps.routing.policy import model_error_route, route
@@ -192,6 +193,7 @@ def write_routes(*, book: Rulebook, routed: Sequence[Routed], now: datetime) -> 
     _update([each.item.pk for each, made in pairs if made.outcome == "review"], now, status="in_review")
     if runs:
         transaction.on_commit(wake_actors)
+    tell_routed(book=book, routed=[(each.item, each.decision, made) for each, made in pairs], now=now)
 
 
 def _update(item_ids: Sequence[int], now: datetime, **values: Any) -> None:

@@ -14,6 +14,8 @@ from django.db import transaction
 from apps.accounts.models import User
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
+from apps.outbox.events import POLICY_ACTIVATED
+from apps.outbox.services import emit
 from apps.policies.errors import BasedOnAnother, ChangedMeanwhile, NotADraft, NothingToGoBackTo
 from apps.policies.models import Policy
 from apps.policies.rules import read_rules
@@ -122,7 +124,22 @@ def _put_in_force(policy: Policy, active: Policy | None, user: User | None, now:
     policy.status = Policy.Status.ACTIVE
     policy.activated_by, policy.activated_at = user, now
     policy.save(update_fields=["status", "activated_by", "activated_at"])
+    _tell(policy, active, user, now)
     return policy
+
+
+def _tell(policy: Policy, before: Policy | None, user: User | None, now: datetime) -> None:
+    by = f"activated by {user}" if user is not None else "activated by no person"
+    instead = f" instead of version {before.version}" if before is not None else ""
+    data = {
+        "text": f"Policy version {policy.version} is in force{instead}, {by}.",
+        "version": policy.version,
+        "previous_version": None if before is None else before.version,
+        "note": policy.note,
+        "activated_by": None if user is None else str(user),
+        "activated_at": now.isoformat(),
+    }
+    emit(workflow=policy.workflow, type=POLICY_ACTIVATED, data=data, now=now)
 
 
 def _lock(workflow: Workflow) -> None:

@@ -16,9 +16,12 @@ from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
 from apps.items.models import Item, Route
 from apps.items.selectors import model_values
+from apps.outbox.events import ITEM_SETTLED
+from apps.outbox.services import withdraw
 from apps.reviews.errors import LeaseLost, NothingToUndo
 from apps.reviews.leases import lock_person, locked_lease, place_lease
 from apps.reviews.models import Answer, Label, Lease, Review, ReviewTask
+from apps.reviews.telling import tell_settled
 from apps.workflows.models import Question, Workflow
 
 LONGEST_NOTE = 10_000
@@ -160,9 +163,10 @@ def _settle(task: ReviewTask, review: Review, answers: list[Answer], *, now: dat
     routed = [answer for answer in answers if answer.question.is_routing]
     # Held by another question only: the policy's own label acts, now that a person has looked.
     label = routed[0].value if routed else task.route.label
-    begin_run(
-        route=task.route, label=label, now=now, not_before=now + timedelta(seconds=task.workflow.undo_s)
-    )
+    not_before = now + timedelta(seconds=task.workflow.undo_s)
+    begin_run(route=task.route, label=label, now=now, not_before=not_before)
+    given = {answer.question.key: answer.value for answer in answers}
+    tell_settled(task=task, label=label, answers=given, now=now, not_before=not_before)
 
 
 @transaction.atomic
@@ -207,3 +211,4 @@ def _reopen(task: ReviewTask, review: Review, *, now: datetime) -> None:
         Item.objects.filter(pk=task.item_id).update(
             status=Item.Status.IN_REVIEW, settled_by=None, settled_at=None
         )
+        withdraw(workflow=task.workflow, type=ITEM_SETTLED, item_id=task.item_id)
