@@ -13,7 +13,7 @@ Answers in A are blind by construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
@@ -94,16 +94,30 @@ class LabelCounts:
         return 0.0 if self.end_on is None else ((self.end_on - self.start_on).days + 1) / 7
 
 
-def count_labels(*, workflow: Workflow, now: datetime, weeks: int = WINDOW_WEEKS) -> dict[str, LabelCounts]:
-    """Counts of every label that came in the last `weeks` whole weeks, today included; {} before the first answer."""
+def count_labels(
+    *,
+    workflow: Workflow,
+    now: datetime,
+    weeks: int = WINDOW_WEEKS,
+    since: Mapping[str, date] | None = None,
+) -> dict[str, LabelCounts]:
+    """Counts of every label that came in the last `weeks` whole weeks, today included; {} before the first answer.
+
+    `since`: labels of which earlier days do not count any more (an alarm drops them), with their first day.
+    """
     basis = basis_for(workflow=workflow, now=now, weeks=weeks)
     if basis is None:
         return {}
     by_label = groupby(cells_of(basis), key=lambda cell: cell.label)
-    return {label: _count_label(basis, label, list(cells)) for label, cells in by_label}
+    first_days = {} if since is None else since
+    return {
+        label: _count_label(basis, label, list(cells), max(basis.start_on, first_days.get(label, date.min)))
+        for label, cells in by_label
+    }
 
 
-def _count_label(basis: Basis, label: str, all_cells: Sequence[Cell]) -> LabelCounts:
+def _count_label(basis: Basis, label: str, cells_of_label: Sequence[Cell], start_on: date) -> LabelCounts:
+    all_cells = [cell for cell in cells_of_label if cell.day >= start_on]
     beside = sum(cell.beside for cell in all_cells)
     cells = [cell for cell in all_cells if cell.items]
     asked, answered = (sum(getattr(cell, name) for cell in cells) for name in ("asked", "answered"))
@@ -112,7 +126,7 @@ def _count_label(basis: Basis, label: str, all_cells: Sequence[Cell]) -> LabelCo
     if end_on is None:
         return LabelCounts(
             (),
-            basis.start_on,
+            start_on,
             None,
             pending=pending,
             asked=asked,
@@ -126,11 +140,11 @@ def _count_label(basis: Basis, label: str, all_cells: Sequence[Cell]) -> LabelCo
     rates = {cell.pi for cell in kept if cell.stratum == "audited"}
     rows = [_to_row(cell) for cell in kept]
     if len(rates) > 1:
-        audits = [audit for audit in audits_of(basis, label) if _is_within(audit, end_on, left_out)]
+        audits = [audit for audit in audits_of(basis, label) if _is_within(audit, start_on, end_on, left_out)]
         rows = [*_without_audit_answers(rows), *_thinned(basis.workflow, label, audits, min(rates))]
     return LabelCounts(
         rows=tuple(rows),
-        start_on=min((cell.day for cell in kept), default=basis.start_on),
+        start_on=min((cell.day for cell in kept), default=start_on),
         end_on=end_on,
         bands=tuple(_bands(kept)),
         drawn=sum(cell.answered + cell.late for cell in kept if cell.stratum == "audited"),
@@ -191,8 +205,8 @@ def _otherwise(cells: Sequence[Cell], stratum: StratumName) -> Rate:
     return rate(sum(cell.wrong for cell in mine), sum(cell.answered for cell in mine))
 
 
-def _is_within(audit: Audit, end_on: date, left_out: set[date]) -> bool:
-    return audit.day <= end_on and audit.day not in left_out
+def _is_within(audit: Audit, start_on: date, end_on: date, left_out: set[date]) -> bool:
+    return start_on <= audit.day <= end_on and audit.day not in left_out
 
 
 def _to_row(cell: Cell) -> BinCount:
