@@ -1,0 +1,82 @@
+"""Certificates as they are kept: which one is relied on, what came before it, how one ends."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.calibration.attempts import Attempts, attempts_by_label
+from apps.calibration.counts import WINDOW_WEEKS
+from apps.calibration.evidence import Basis, basis_for
+from apps.calibration.models import CalibrationSettings, Certificate
+from apps.workflows.models import Question, Workflow
+
+
+def settings_of(workflow: Workflow) -> CalibrationSettings:
+    """The workflow's row, or one with the defaults that is not saved."""
+    found = CalibrationSettings.objects.filter(workflow=workflow).first()
+    return found or CalibrationSettings(workflow=workflow)
+
+
+def certificates_in_force(workflow: Workflow) -> dict[str, Certificate]:
+    """What the routing question's labels may rely on now: not ended, and of the model, the questions and the
+    gates in force. One that has expired stays until it is ended, at the latest in the night after."""
+    basis = _basis(workflow)
+    return {} if basis is None else in_force_under(basis)
+
+
+def in_force_under(basis: Basis) -> dict[str, Certificate]:
+    in_force = _relied_on(basis.workflow).filter(
+        question=basis.question, model=basis.model, run__policy__in=basis.policies
+    )
+    return {certificate.label: certificate for certificate in in_force}
+
+
+def certificate_in_force(workflow: Workflow, label: str) -> Certificate | None:
+    return certificates_in_force(workflow).get(label)
+
+
+def history(workflow: Workflow, label: str) -> QuerySet[Certificate]:
+    """Every attempt for the label, newest first, those of earlier models and questions included."""
+    return (
+        Certificate.objects.filter(workflow=workflow, label=label)
+        .select_related("run", "question")
+        .order_by("-issued_at", "-id")
+    )
+
+
+def end_certificate(certificate: Certificate, because: Certificate.Ended, now: datetime) -> bool:
+    """Whether it was in force until now; `certificate` itself is brought up to date."""
+    ended = Certificate.objects.filter(pk=certificate.pk, ended_at=None).update(
+        ended_at=now, ended_because=because
+    )
+    certificate.refresh_from_db(fields=["ended_at", "ended_because"])
+    return bool(ended)
+
+
+def end_changed(basis: Basis, now: datetime) -> list[Certificate]:
+    """Ends those that speak of another model, other questions or other gates than are in force; which ones."""
+    stay = {certificate.pk for certificate in in_force_under(basis).values()}
+    gone = [each for each in _relied_on(basis.workflow) if each.pk not in stay]
+    return [each for each in gone if end_certificate(each, Certificate.Ended.CHANGED, now)]
+
+
+def attempt_number(workflow: Workflow, question: Question, label: str) -> int:
+    """The number the next attempt has, counted from 1 since the last reset."""
+    basis = _basis(workflow)
+    if basis is None or basis.question.pk != question.pk:
+        return 1
+    return attempts_by_label(basis).get(label, Attempts()).next
+
+
+def _relied_on(workflow: Workflow) -> QuerySet[Certificate]:
+    return Certificate.objects.filter(
+        workflow=workflow, outcome=Certificate.Outcome.CERTIFIED, ended_at=None
+    ).select_related("run", "question")
+
+
+def _basis(workflow: Workflow) -> Basis | None:
+    # Of the window only its end matters here, and it is not used.
+    return basis_for(workflow=workflow, now=timezone.now(), weeks=WINDOW_WEEKS)
