@@ -62,9 +62,9 @@ def certificates(*, workflow: Workflow, now: datetime, weeks: int = WINDOW_WEEKS
 def _finding(
     label: str, name: str, rule: LabelRule, evidence: LabelCounts, none_of_these: str | None
 ) -> LabelFinding:
-    refusal = _refusal(label, rule, none_of_these)
-    if refusal:
-        return LabelFinding(label, name, rule, evidence, None, refusal)
+    refused = refusal(label, rule, none_of_these)
+    if refused:
+        return LabelFinding(label, name, rule, evidence, None, refused)
     certificate = certify(
         evidence.counts,
         alpha=rule.target_error,
@@ -83,7 +83,7 @@ def _finding(
     return LabelFinding(label, name, rule, evidence, certificate, sentence)
 
 
-def _refusal(label: str, rule: LabelRule, none_of_these: str | None) -> str:
+def refusal(label: str, rule: LabelRule, none_of_these: str | None) -> str:
     """Why there is nothing to certify, whatever the answers are; "" where there is."""
     if label == none_of_these:
         return "Never acts by itself: it means that no label fits."
