@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from charset_normalizer import from_bytes
+from apps.sources.guessing import guess_encoding
 
 LOST = "fermata_lost"
 """For `errors=`: what cannot be decoded becomes a lone surrogate, which everything after replaces and counts."""
@@ -61,7 +61,7 @@ def find_encoding(sample: bytes) -> Encoding | None:
         return None
     if _is_utf8(sample):
         return Encoding("utf-8", Found.VALID)
-    return Encoding(_guess(sample), Found.GUESSED)
+    return Encoding(guess_encoding(sample), Found.GUESSED)
 
 
 def known_encoding(name: str) -> str | None:
@@ -97,8 +97,3 @@ def _is_utf8(sample: bytes) -> bool:
     text = codecs.getincrementaldecoder("utf-8")(LOST).decode(_HALF_IN_UTF8.sub(b"?", sample))
     lost = text.count("\udcff")
     return lost == 0 or lost * 20 <= sum(character > "\x7f" for character in text) - lost
-
-
-def _guess(sample: bytes) -> str:
-    best = from_bytes(sample[:8192]).best()
-    return best.encoding if best else "cp1252"

@@ -27,6 +27,7 @@ from apps.sources.tables import Line, Overlong, Table, UnreadableFile
 from apps.sources.understanding import SAMPLE_BYTES, Kind, Understanding
 
 _CHUNK = 1 << 20
+_MORE_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +85,27 @@ def read_sample(path: Path) -> bytes:
         if not path.is_file():
             raise UnreadableFile("is a folder: name its files" if path.is_dir() else "is no file")
         size = path.stat().st_size
+        if size > limits.MAX_IMPORT_FILE_BYTES:
+            raise UnreadableFile(f"has {size:,} bytes; the limit is {limits.MAX_IMPORT_FILE_BYTES:,}")
         with path.open("rb") as file:
-            start = file.read(SAMPLE_BYTES)
+            return take_sample(file)
     except OSError as error:
         raise UnreadableFile(f"cannot be read: {error.strerror}") from error
-    if size > limits.MAX_IMPORT_FILE_BYTES:
-        raise UnreadableFile(f"has {size:,} bytes; the limit is {limits.MAX_IMPORT_FILE_BYTES:,}")
-    return start
+
+
+def take_sample(stream: ByteStream) -> bytes:
+    """What `understand` looks at: a file's beginning, and where that is plain ASCII, lines from later that are not.
+
+    So a file whose first accent stands on its last line is read in its encoding, too. `stream` is a buffered one.
+    """
+    head = stream.read(SAMPLE_BYTES) or b""
+    if len(head) < SAMPLE_BYTES or not head.isascii() or 0 in head:
+        return head
+    found = b""
+    while len(found) < _MORE_BYTES and (chunk := stream.read(_CHUNK)):
+        if not chunk.isascii():
+            found += b"".join(line for line in chunk.splitlines(keepends=True) if not line.isascii())
+    return head[: SAMPLE_BYTES - _MORE_BYTES] + b"\n" + found[:_MORE_BYTES] if found else head
 
 
 def _lines(file: io.TextIOWrapper) -> Iterator[Line]:
