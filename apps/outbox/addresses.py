@@ -30,8 +30,8 @@ class Refused(Exception):
 
 def check_address(address: str, *, allow_private: bool) -> httpx.URL:
     """The address, parsed. Raises Refused. A name is looked up only when a connection is made."""
-    if len(address) > LONGEST_ADDRESS or not address.isprintable():
-        raise Refused(f"must be at most {LONGEST_ADDRESS} visible characters")
+    if len(address) > LONGEST_ADDRESS or not address.isprintable() or " " in address:
+        raise Refused(f"must be at most {LONGEST_ADDRESS} visible characters, without spaces")
     try:
         url = httpx.URL(address)
     except httpx.InvalidURL:

@@ -51,7 +51,7 @@ def subject_of(event: Event) -> str:
 
 def text_of(event: Event) -> str:
     """The sentence for people, then what else the event says, a line each."""
-    facts = {key: value for key, value in event.data.items() if key != "text"}
+    facts = {key: value for key, value in sorted(event.data.items()) if key != "text"}
     lines = [line for key, value in facts.items() for line in _lines(key, value, 0)]
     more = [f"… and {len(lines) - MOST_LINES:,} more lines"] if len(lines) > MOST_LINES else []
     about = f"Sent by Fermata for the workflow {event.workflow.slug}; event {event.public_id}."
@@ -61,7 +61,10 @@ def text_of(event: Event) -> str:
 def _lines(key: str, value: Any, depth: int) -> list[str]:
     name = f"{'  ' * depth}{key.replace('_', ' ')}"
     if isinstance(value, dict):
-        return [f"{name}:", *(line for at, each in value.items() for line in _lines(at, each, depth + 1))]
+        return [
+            f"{name}:",
+            *(line for at, each in sorted(value.items()) for line in _lines(at, each, depth + 1)),
+        ]
     if isinstance(value, list):
         return [f"{name}: {'; '.join(str(each) for each in value)[:LONGEST_VALUE]}"]
     return [] if value in (None, "") else [f"{name}: {str(value)[:LONGEST_VALUE]}"]

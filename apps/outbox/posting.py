@@ -12,7 +12,7 @@ from functools import cache
 
 import httpcore
 import httpx
-from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
+from standardwebhooks import Webhook
 
 from apps.core.secrets import SecretMissing, secret
 from apps.outbox.addresses import GuardedNetwork, Refused, check_address
@@ -23,6 +23,8 @@ SEND_S = 10.0
 """From the first look for the host to the end of the reply's headers."""
 GONE = 410
 LONGEST_WAIT_S = 86_400
+LEAST_SECRET_BYTES = 16
+_SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{22,}={0,2}")
 _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
@@ -48,10 +50,13 @@ def signers(variable: str) -> list[Webhook]:
 
     Raises SecretMissing, naming the variable.
     """
-    try:
-        return [Webhook(each) for each in secret(variable).split()]
-    except (ValueError, EmptyWebhookSecretError):
-        raise SecretMissing(f"{variable} holds no secret of the form whsec_…") from None
+    secrets = secret(variable).split()
+    # The library reads base64 loosely: of a password it would take some letters for a key.
+    if not all(_SECRET.fullmatch(each) for each in secrets):
+        raise SecretMissing(
+            f"{variable} holds no secret of the form whsec_ and base64 of at least {LEAST_SECRET_BYTES} bytes"
+        )
+    return [Webhook(each) for each in secrets]
 
 
 def post_event(event: Event, subscription: Subscription, *, allow_private: bool) -> Outcome:
