@@ -81,10 +81,12 @@ def _resets(basis: Basis) -> dict[str, datetime]:
     ended = Certificate.objects.filter(
         workflow=basis.workflow, question=basis.question, ended_because=Certificate.Ended.ALARM
     )
+    found: dict[str, datetime] = dict(ended.order_by().values_list("label").annotate(Max("ended_at")))
     raised = Incident.objects.filter(
         workflow=basis.workflow, level=Incident.Level.ALARM, kind=Incident.Kind.BROKEN_TARGET
-    ).exclude(label="")
-    found: dict[str, datetime] = dict(ended.order_by().values_list("label").annotate(Max("ended_at")))
-    for label, at in raised.order_by().values_list("label").annotate(Max("opened_at")):
-        found[label] = max(at, found.get(label, at))
+    )
+    for label, numbers, at in raised.values_list("label", "numbers", "opened_at"):
+        # One of the whole queue names the labels that it sent back.
+        for each in [label] if label else numbers.get("demoted", []):
+            found[each] = max(at, found.get(each, at))
     return found

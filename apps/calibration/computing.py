@@ -142,8 +142,17 @@ def _cost_test(counts: Counts, entry: Mapping[str, Any], found: LabelCertificate
         "delta": entry["next_delta"],
         "threshold": threshold,
         "passes": bound <= entry["target_error"],
+        "sentence": _cost_sentence(threshold, bound, entry["target_error"]),
         "step": _counted(counts, index) | {"bound": bound},
     }
+
+
+def _cost_sentence(threshold: float, bound: float, target: float) -> str:
+    supports = "supports" if bound <= target else "does not support"
+    return (
+        f"Acting costs less than a review from {threshold:g} only. The error there is at most {bound:.4f}, "
+        f"which {supports} the target of {target:g}."
+    )
 
 
 def _counted(counts: Counts, index: int) -> Json:

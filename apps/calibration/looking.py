@@ -1,0 +1,190 @@
+"""Everything a calibration run is computed from, read at one moment. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+
+from apps.calibration.attempts import Attempts, attempts_by_label, first_days
+from apps.calibration.certs import in_force_under, settings_of
+from apps.calibration.computing import Json, compute
+from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_labels
+from apps.calibration.evidence import Basis, basis_for, window_days
+from apps.calibration.models import CalibrationSettings, Certificate
+from apps.calibration.recalibration import refusal
+from apps.core.errors import Conflict
+from apps.policies.models import Policy
+from apps.policies.rules import to_rules
+from apps.policies.selectors import active_policy
+from apps.routing.types import Rules
+from apps.stats.costs import chow_threshold
+from apps.stats.spending import attempt_delta, label_delta
+from apps.workflows.models import Question, Workflow
+from apps.workflows.selectors import current_question_set
+
+DEFAULT_COST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`basis` is None before the first answer of a model. `certificates` are those in force. `counted`: the labels
+    that came, with all that was counted of each."""
+
+    policy: Policy
+    question: Question
+    rules: Rules
+    basis: Basis | None
+    certificates: dict[str, Certificate]
+    counted: dict[str, LabelCounts]
+    inputs: Json
+    results: list[Json]
+
+    @property
+    def attempts(self) -> list[Json]:
+        return [result for result in self.results if result["is_attempt"]]
+
+    def entry(self, label: str) -> Json:
+        found: Json = next(entry for entry in self.inputs["labels"] if entry["label"] == label)
+        return found
+
+
+def look(*, workflow: Workflow, now: datetime, forced: Collection[str] = ()) -> Look:
+    """What a run at `now` would be computed from and find. `forced`: labels to be tried before their time.
+
+    Raises Conflict without a policy in force that names a label.
+    """
+    policy = active_policy(workflow)
+    if policy is None or not policy.rules["labels"]:
+        raise Conflict(f"Workflow {workflow.slug} has no policy in force that names a label.")
+    questions = current_question_set(workflow)
+    question = next(each for each in questions.questions.all() if each.is_routing)
+    rules = to_rules(policy.rules, questions)
+    basis = basis_for(workflow=workflow, now=now, weeks=WINDOW_WEEKS)
+    certificates = {} if basis is None else in_force_under(basis)
+    attempts = {} if basis is None else attempts_by_label(basis)
+    counted = count_labels(workflow=workflow, now=now, since=first_days(workflow, attempts))
+    inputs = _inputs(workflow, question, rules, attempts, certificates, counted, now, forced)
+    return Look(policy, question, rules, basis, certificates, counted, inputs, compute(inputs))
+
+
+def _inputs(
+    workflow: Workflow,
+    question: Question,
+    rules: Rules,
+    attempts: dict[str, Attempts],
+    certificates: dict[str, Certificate],
+    counted: dict[str, LabelCounts],
+    now: datetime,
+    forced: Collection[str],
+) -> Json:
+    labels = [label for label in question.option_ids if label in rules.labels]
+    refusals = {label: refusal(label, rules.labels[label], rules.none_of_these) for label in labels}
+    settings = settings_of(workflow)
+    promised = sum(not each for each in refusals.values())
+    start_on, end_on = window_days(workflow, now, WINDOW_WEEKS)
+    nothing = LabelCounts((), start_on, None)
+    delta = _delta(settings, promised)
+    return {
+        "forced": sorted(forced),
+        "window": {"start_on": start_on.isoformat(), "end_on": end_on.isoformat(), "weeks": WINDOW_WEEKS},
+        "settings": {"confidence": settings.confidence, "scope": settings.scope, "labels": promised},
+        "labels": [
+            {
+                "label": label,
+                "name": question.option_names[label],
+                "refusal": refusals[label],
+                **_rule_entry(label, rules, question),
+                **_attempt_entry(
+                    attempts.get(label, Attempts()),
+                    certificates.get(label),
+                    delta,
+                    workflow,
+                    now,
+                    is_forced=label in forced,
+                ),
+                **_counts_entry(counted.get(label, nothing)),
+            }
+            for label in labels
+        ],
+    }
+
+
+def _delta(settings: CalibrationSettings, labels: int) -> float:
+    # Rounded, so that 1 - 0.95 is the 0.05 that people mean.
+    delta = round(1 - settings.confidence, 12)
+    if settings.scope == CalibrationSettings.Scope.ALL_LABELS and labels:
+        return label_delta(delta, labels)
+    return delta
+
+
+def _rule_entry(label: str, rules: Rules, question: Question) -> Json:
+    rule = rules.labels[label]
+    return {
+        "threshold": rule.threshold,
+        "autonomy": rule.autonomy.value,
+        "target_error": rule.target_error,
+        "cost_threshold": cost_threshold(label, rules, question.option_ids),
+    }
+
+
+def cost_threshold(label: str, rules: Rules, labels: list[str]) -> float:
+    """The probability below which no item of the label can be worth acting on: Chow's, for its cheapest mistake.
+
+    Each item is weighed with all its costs when it is routed; this is where that could pass at all.
+    """
+    costs = rules.costs.get(label, {})
+    cheapest = min((costs.get(true, DEFAULT_COST) for true in labels if true != label), default=DEFAULT_COST)
+    if cheapest <= 0:
+        return 1 / len(labels)
+    return chow_threshold(cheapest, rules.review_cost, len(labels))
+
+
+def _attempt_entry(
+    attempts: Attempts,
+    certificate: Certificate | None,
+    delta: float,
+    workflow: Workflow,
+    now: datetime,
+    *,
+    is_forced: bool,
+) -> Json:
+    due_at = attempts.due_at(certificate)
+    due_on = timezone.localtime(due_at or now, ZoneInfo(workflow.time_zone)).date()
+    today = timezone.localtime(now, ZoneInfo(workflow.time_zone)).date()
+    return {
+        "attempt": attempts.next,
+        "delta": attempt_delta(delta, attempts.next),
+        "next_delta": attempt_delta(delta, attempts.next + 1),
+        # By days: a run of the night is a minute earlier or later than the last one.
+        "is_due": is_forced or due_on <= today,
+        "due_on": due_on.isoformat(),
+    }
+
+
+def _counts_entry(counts: LabelCounts) -> Json:
+    return {
+        "start_on": counts.start_on.isoformat(),
+        "end_on": counts.end_on.isoformat() if counts.end_on else None,
+        "weeks": counts.weeks,
+        "drawn": counts.drawn,
+        "unanswered": counts.unanswered,
+        "pending": counts.pending,
+        "thinned_to": counts.thinned_to,
+        "beside": counts.beside,
+        "rows": _rows(counts),
+    }
+
+
+def _rows(counts: LabelCounts) -> list[list[Any]]:
+    """One a bin and stratum, in order."""
+    added: dict[tuple[int, str], list[float]] = {}
+    for row in counts.rows:
+        cell = added.setdefault((row.bin, row.stratum), [0, 0, 0, 0.0])
+        for place, value in enumerate((row.items, row.labelled, row.wrong, row.pi_sum)):
+            cell[place] += value
+    return [[bin, stratum, *cell] for (bin, stratum), cell in sorted(added.items())]
