@@ -29,6 +29,7 @@ MAX_MAIL_DEPTH = 30
 MAX_IMPORT_FILE_BYTES = 200 * 1024 * 1024
 MAX_IMPORT_COLUMNS = 500
 MAX_IMPORT_ROW_CHARACTERS = 8 * 1024 * 1024
+MAX_IMPORT_ROW_LINES = 50_000
 MAX_UPLOADS_AT_ONCE = 20
 MAX_OPEN_UPLOADS = 100
 """Of a workflow: those that are neither imported nor cancelled lie in the database whole."""

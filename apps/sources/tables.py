@@ -113,6 +113,8 @@ class Table:
             self._length += len(line)
             if self._length > limits.MAX_IMPORT_ROW_CHARACTERS:
                 raise _OverlongLine
+            if len(self._held) > limits.MAX_IMPORT_ROW_LINES:  # each takes more memory than its characters
+                raise _OverlongLine
             if unstorable_at(line) is not None:
                 line, count = repaired(line)
                 self._repaired += count
@@ -131,7 +133,8 @@ class Table:
                 )
             quotes += line.quotes if isinstance(line, Overlong) else line.count('"')
         if isinstance(error, _OverlongLine) or "field larger" in str(error):
-            return FieldProblem("row", f"is longer than {limits.MAX_IMPORT_ROW_CHARACTERS:,} characters")
+            most = f"{limits.MAX_IMPORT_ROW_CHARACTERS:,} characters or {limits.MAX_IMPORT_ROW_LINES:,} lines"
+            return FieldProblem("row", f"is longer than {most}")
         return FieldProblem("row", f"is no CSV: {error}")
 
     def _read_again(self) -> FieldProblem:
