@@ -116,7 +116,7 @@ def item_story(*, user: User, item: Item) -> Story:
     names = _names_by_version(item)
     # Rows of one transaction carry the same time: they are told in the order in which one follows from another.
     events = [
-        *_decisions(decisions, names),
+        *_decisions(decisions),
         *_routes(item, names),
         *_tasks(item),
         *_reviews(item),
@@ -138,14 +138,10 @@ def _names_by_version(item: Item) -> dict[int, Names]:
     return {version.pk: names_of(list(version.questions.all())) for version in versions}
 
 
-def _decisions(decisions: list[Decision], names: dict[int, Names]) -> Iterator[Event]:
+def _decisions(decisions: list[Decision]) -> Iterator[Event]:
     for decision in decisions:
         payload = getattr(decision, "payload", None)
-        told = DecisionTold(
-            decision,
-            to_questions(decision, names[decision.question_set_id]),
-            payload.reply if payload else "",
-        )
+        told = DecisionTold(decision, to_questions(decision), payload.reply if payload else "")
         yield Event(decision.created_at, "decision", "", told)
 
 

@@ -39,10 +39,14 @@ class GateTold:
     numbers: tuple[tuple[str, str], ...]
 
 
-def to_questions(decision: Decision, names: Mapping[str, str]) -> tuple[QuestionTold, ...]:
+def to_questions(decision: Decision) -> tuple[QuestionTold, ...]:
     """In the order they were asked, which stored JSON does not keep."""
-    keys = [question.key for question in decision.question_set.questions.all()]
-    return tuple(_to_question(key, decision.answers[key], names) for key in keys if key in decision.answers)
+    questions = decision.question_set.questions.all()
+    return tuple(
+        _to_question(question.key, decision.answers[question.key], question.option_names)
+        for question in questions
+        if question.key in decision.answers
+    )
 
 
 def _to_question(key: str, answer: Mapping[str, Any], names: Mapping[str, str]) -> QuestionTold:
@@ -51,7 +55,7 @@ def _to_question(key: str, answer: Mapping[str, Any], names: Mapping[str, str]) 
     if answer["kind"] == "choice":
         # Levels of a score have an order of their own; options are read from the likeliest down.
         pairs = sorted(pairs, key=lambda pair: -pair[1])
-    named = _YES_NO if answer["kind"] == "noul" else names if answer["kind"] == "choice" else {}
+    named = _YES_NO if answer["kind"] == "noul" else names
     options = [OptionTold(option, named.get(option, option), p, option == top) for option, p in pairs]
     return QuestionTold(
         key=key,

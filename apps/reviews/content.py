@@ -25,6 +25,7 @@ MOST_HEADERS = 300
 SMALLEST_PICTURE = 48
 """Pixels a side; what is smaller is an icon or a tracker, listed but not shown large."""
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}")
+_IN_BRACKETS = re.compile(r"(<[^<>\s]{1,320}>)")
 _TOLD = ("from", "reply-to", "to", "cc", "date", "subject")
 _NAMES = {"reply-to": "Reply to", "cc": "Copy to"}
 
@@ -36,6 +37,11 @@ class Header:
     name: str
     value: str
     warning: str = ""
+
+    @property
+    def pieces(self) -> list[str]:
+        """Names and addresses apart: beside an Arabic name an address would be torn by its direction."""
+        return [piece for piece in _IN_BRACKETS.split(self.value) if piece.strip()]
 
 
 @dataclass(frozen=True, slots=True)

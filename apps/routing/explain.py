@@ -115,7 +115,9 @@ def _audit(numbers: Mapping[str, Any], _: Names) -> str:
 
 def _model_error(numbers: Mapping[str, Any], _: Names) -> str:
     if numbers["code"] == "images_unread":
-        return f"Held because of its images, which no model has read: {numbers['message']}"
+        said = str(numbers["message"])
+        # What a server said in its own words stands on the item's page; who reviews needs the fact alone.
+        return f"Held because of its images: {'the model does not read them' if said.startswith('HTTP') else said}."
     return f"Held because the model could not answer ({numbers['code']}): {numbers['message']}"
 
 

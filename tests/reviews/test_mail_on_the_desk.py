@@ -19,7 +19,7 @@ def test_it_works(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
     give_mail(make_task(workflow).item, parts=PARTS)
     page = open_desk(signed_in(rosa))
     assert (
-        page.index("Ann Example &lt;ann@example.com&gt;")
+        page.index("<bdi>Ann Example </bdi> <bdi>&lt;ann@example.com&gt;</bdi>")
         < page.index("My order")
         < page.index("Where is my order?")
     )
@@ -43,7 +43,7 @@ def test_an_answer_that_would_go_elsewhere_is_marked(
     item = make_task(workflow).item
     give_mail(item, headers=[*HEADERS, ["Reply-To", "Ann <ann@elsewhere.example>"]])
     page = open_desk(signed_in(rosa))
-    assert "Ann &lt;ann@elsewhere.example&gt;" in page
+    assert "<bdi>&lt;ann@elsewhere.example&gt;</bdi>" in page
     assert "an answer would go elsewhere" in page
 
 
