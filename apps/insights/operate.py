@@ -21,6 +21,7 @@ from apps import __version__
 from apps.actions.models import ActionRun
 from apps.core.db import ClockTimestamp
 from apps.items.models import Item, Route
+from apps.outbox.selectors import OutboxHealth, outbox_health
 from apps.pipeline.tasks import WORKER_SEEN
 from apps.policies.models import Policy
 from apps.reviews.models import Lease, ReviewTask
@@ -98,6 +99,7 @@ class Health:
     unanswered: tuple[Stuck, ...]
     endpoints: tuple[EndpointHealth, ...]
     runs: Runs
+    outbox: OutboxHealth
     live_leases: int
     ended_leases: int
     machine: Machine
@@ -116,6 +118,7 @@ def health(*, now: datetime) -> Health:
         unanswered=tuple(unanswered_items(now)),
         endpoints=tuple(_to_health(endpoint, now) for endpoint in Endpoint.objects.order_by("name")),
         runs=action_runs(),
+        outbox=outbox_health(),
         live_leases=leases["live"],
         ended_leases=leases["ended"],
         machine=machine(),

@@ -1,6 +1,13 @@
 from django.urls import path
 
-from apps.insights import views_items, views_labels, views_operate, views_overview, views_settings
+from apps.insights import (
+    views_items,
+    views_labels,
+    views_operate,
+    views_overview,
+    views_settings,
+    views_subscriptions,
+)
 
 app_name = "insights"
 urlpatterns = [
@@ -25,4 +32,24 @@ urlpatterns = [
     ),
     path("w/<slug:slug>/settings/limits/", views_settings.limits_update, name="limits_update"),
     path("w/<slug:slug>/settings/reading/", views_settings.reading_update, name="reading_update"),
+    path(
+        "w/<slug:slug>/settings/subscriptions/<int:subscription_id>/",
+        views_subscriptions.subscription,
+        name="subscription",
+    ),
+    path(
+        "w/<slug:slug>/settings/subscriptions/<int:subscription_id>/pause/",
+        views_subscriptions.subscription_pause,
+        name="subscription_pause",
+    ),
+    path(
+        "w/<slug:slug>/settings/subscriptions/<int:subscription_id>/resume/",
+        views_subscriptions.subscription_resume,
+        name="subscription_resume",
+    ),
+    path(
+        "w/<slug:slug>/settings/sendings/<int:sending_id>/again/",
+        views_subscriptions.sending_again,
+        name="sending_again",
+    ),
 ]

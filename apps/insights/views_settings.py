@@ -16,6 +16,7 @@ from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
 from apps.insights.forms_settings import LimitsForm, MemberForm, ReadingForm, TokenForm
 from apps.insights.settings import remove_person, workflow_settings
+from apps.outbox.selectors import subscriptions_of
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import ApiToken, Role, Workflow
 from apps.workflows.people import add_member, revoke_token, update_limits
@@ -130,6 +131,7 @@ def _show(
     context: dict[str, Any] = {
         "workflow": workflow,
         "shown": workflow_settings(workflow),
+        "subscriptions": subscriptions_of(workflow),
         "refusal": refusal,
         "new_token": new_token,
         "secret": secret,

@@ -51,6 +51,10 @@ def subscriptions_of(workflow: Workflow) -> list[Told]:
     return _told(Subscription.objects.filter(workflow=workflow))
 
 
+def told_of(subscription: Subscription) -> Told:
+    return _told(Subscription.objects.filter(pk=subscription.pk))[0]
+
+
 def outbox_health() -> OutboxHealth:
     told = _told(Subscription.objects.select_related("workflow"))
     running = Q(subscription__is_active=True) & (

@@ -40,6 +40,10 @@ EXPECTED = {
     "insights:token_revoke": "manager",
     "insights:limits_update": "manager",
     "insights:reading_update": "manager",
+    "insights:subscription": "manager",
+    "insights:subscription_pause": "manager",
+    "insights:subscription_resume": "manager",
+    "insights:sending_again": "manager",
     "insights:operate": "operator",
     "sources:hook": "public",
     "sources:overview": "manager",
@@ -114,6 +118,8 @@ def address(name: str, workflow: Workflow, item: Item) -> str:
         "attachment_id": 1,
         "source_id": 1,
         "delivery_id": 1,
+        "subscription_id": 1,
+        "sending_id": 1,
         "public_id": uuid.UUID(int=1),
     }
     return reverse(name, kwargs={key: values[key] for key in URLS[name].pattern.converters})
