@@ -1,4 +1,4 @@
-"""The routes that speak of the rule in force, with what people answered, grouped by the database."""
+"""The routes that speak of the rule in force, with what people answered, from the counts of each day."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from apps.calibration.daycounts import ANSWERED, ASKED, UNDONE, WRONG, refresh
 from apps.items.models import Route
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
-from apps.routing.draw import group_hash_pads
-from apps.stats.thresholds import GRID, StratumName
+from apps.stats.thresholds import StratumName
 from apps.workflows.models import Question, Workflow
 
 AUDIT_DEADLINE = timedelta(days=7)
@@ -127,86 +126,68 @@ def _gates_of(rules: Mapping[str, Any]) -> list[Any]:
     return [rules.get(name) for name in _GATES]
 
 
-# One item of a group enters the counts, whatever its label: replies within a thread are no draws of their own
-# (recalibration.md section 2.1). `nth` is its place in the group by a keyed hash, which no answer can move.
-# `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people
-# who reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer.
-_ROUTED = """
-WITH routed AS (
-    SELECT route.label,
-           (route.created_at AT TIME ZONE %(zone)s)::date AS day,
-           width_bucket(route.p, %(grid)s::float8[]) AS bin,
-           CASE WHEN route.outcome = 'review' THEN 'reviewed'
-                WHEN route.pi > 0 THEN 'audited' ELSE 'uncovered' END AS stratum,
-           route.pi,
-           route.item_id,
-           (route.outcome = 'review' OR (route.drawn AND route.pi > 0)) AS asked,
-           label.id IS NOT NULL AS answered,
-           label.id IS NOT NULL AND label.value IS DISTINCT FROM route.label AS differs,
-           (route.drawn AND label.id IS NULL AND route.created_at < %(deadline)s) AS late,
-           CASE WHEN item.group_key = '' THEN 1 ELSE row_number() OVER (
-               PARTITION BY item.group_key ORDER BY CASE WHEN item.group_key <> '' THEN
-                   sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
-                                              || convert_to(item.external_id, 'UTF8'))) END, item.id
-           ) END AS nth,
-           item.external_id
+# An audit's deadline ends within a day, so of that one day the routes themselves are looked at.
+_CELLS = """
+WITH late AS (
+    SELECT counted.count_id, count(*) AS n
     FROM items_route route
-    JOIN items_item item ON item.id = route.item_id
-    JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
-    LEFT JOIN reviews_label label
-        ON label.item_id = route.item_id AND label.question_id = %(question)s
-        AND label.taken_back_at IS NULL AND label.source <> 'import'
-    WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.open_but_threshold
-        AND route.question_set_id = %(question_set)s AND route.policy_id = ANY(%(policies)s)
-        AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-        AND route.created_at <= %(now)s
+    JOIN calibration_counted counted ON counted.item_id = route.item_id AND counted.state & %(undone)s > 0
+    WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.drawn
+        AND route.created_at >= (%(deadline_day)s::date::timestamp AT TIME ZONE %(zone)s)
+        AND route.created_at < %(deadline)s
+    GROUP BY counted.count_id
 )
+SELECT label, day, bin, stratum, pi, sum(items), sum(asked), sum(answered), sum(wrong),
+       sum(CASE WHEN day < %(deadline_day)s THEN undone ELSE coalesce(late.n, 0) END), sum(beside)
+FROM calibration_daycount LEFT JOIN late ON late.count_id = calibration_daycount.id
+WHERE workflow_id = %(workflow)s AND day BETWEEN %(start_on)s AND %(today)s AND question_set_id = %(question_set)s
+    AND model = %(model)s AND policy_id = ANY(%(policies)s) AND is_open AND items + beside > 0
+GROUP BY label, day, bin, stratum, pi ORDER BY label
 """
-_CELLS = (
-    _ROUTED
-    + """
-SELECT label, day, bin, stratum, pi, count(*) FILTER (WHERE nth = 1),
-       count(*) FILTER (WHERE nth = 1 AND asked),
-       count(*) FILTER (WHERE nth = 1 AND asked AND answered),
-       count(*) FILTER (WHERE nth = 1 AND asked AND differs),
-       count(*) FILTER (WHERE nth = 1 AND asked AND late),
-       count(*) FILTER (WHERE nth > 1)
-FROM routed GROUP BY label, day, bin, stratum, pi ORDER BY label
+_AUDITS = """
+SELECT daycount.day, daycount.bin, daycount.pi, counted.state & %(answered)s = 0 OR counted.state & %(wrong)s > 0,
+       item.external_id
+FROM items_route route
+JOIN calibration_counted counted ON counted.item_id = route.item_id AND counted.state & %(asked)s > 0
+JOIN calibration_daycount daycount ON daycount.id = counted.count_id
+JOIN items_item item ON item.id = route.item_id
+WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.drawn
+    AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
+    AND (counted.state & %(answered)s > 0 OR route.created_at < %(deadline)s)
+    AND daycount.label = %(label)s AND daycount.stratum = 'audited' AND daycount.day <= %(today)s
+    AND daycount.question_set_id = %(question_set)s AND daycount.model = %(model)s
+    AND daycount.policy_id = ANY(%(policies)s) AND daycount.is_open
 """
-)
-_AUDITS = (
-    _ROUTED
-    + """
-SELECT day, bin, pi, differs OR late, external_id
-FROM routed WHERE nth = 1 AND label = %(label)s AND stratum = 'audited' AND asked AND (answered OR late)
-"""
-)
 
 
 def cells_of(basis: Basis) -> list[Cell]:
-    """Every label's, one label after the other."""
+    """Every label's, one label after the other; of all that is committed by now."""
+    refresh(basis.workflow)
     return [Cell(*row) for row in _fetch(_CELLS, basis)]
 
 
 def audits_of(basis: Basis, label: str) -> list[Audit]:
+    """Of the counts as `cells_of` left them."""
     return [Audit(*row) for row in _fetch(_AUDITS, basis, label=label)]
 
 
 def _fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
-    inner, outer = group_hash_pads(settings.SECRET_KEY.encode(), basis.workflow.slug)
+    deadline = basis.now - AUDIT_DEADLINE
+    zone = ZoneInfo(basis.workflow.time_zone)
     values: dict[str, Any] = {
-        "inner": inner,
-        "outer": outer,
         "workflow": basis.workflow.pk,
         "zone": basis.workflow.time_zone,
-        "grid": list(GRID),
         "model": basis.model,
-        "question": basis.question.pk,
         "question_set": basis.question.question_set_id,
         "policies": list(basis.policies),
         "start_on": basis.start_on,
-        "now": basis.now,
-        "deadline": basis.now - AUDIT_DEADLINE,
+        "today": timezone.localtime(basis.now, zone).date(),
+        "deadline": deadline,
+        "deadline_day": timezone.localtime(deadline, zone).date(),
+        "asked": ASKED,
+        "answered": ANSWERED,
+        "wrong": WRONG,
+        "undone": UNDONE,
     }
     with connection.cursor() as cursor:
         cursor.execute(sql, values | more)

@@ -1,0 +1,141 @@
+"""Counts of routes by the day that follow the rows they are of: what a page over a million decisions reads.
+
+Triggers note every item whose route or label is new or changed, in the same transaction. `refresh` counts those
+anew: what each had added is taken off, what it adds now is put on. So counts are exact whenever they are read, a
+reading costs what has changed since the last one, and times that lie in the past do no harm.
+
+Of items that belong together one counts, picked among all there ever were of a model, a question version and open
+gates: at most one of a group is in any window, and none where the one that was picked lies outside of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from apps.routing.draw import group_hash_pads
+from apps.stats.thresholds import GRID
+from apps.workflows.models import Workflow
+
+ANSWERED, ASKED, WRONG, UNDONE, BESIDE = 1, 2, 4, 8, 16
+"""Bits of `Counted.state`."""
+BATCH = 20_000
+_LOCK = 4_201
+"""First half of the key of an advisory lock, the workflow is the second: two readers never count the same twice."""
+
+_KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open"
+
+# `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
+# reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer. `nth` is
+# an item's place in its group by a keyed hash, which no answer can move.
+_REFRESH = f"""
+WITH taken AS (
+    DELETE FROM calibration_touched WHERE id IN (
+        SELECT id FROM calibration_touched WHERE workflow_id = %(workflow)s ORDER BY id LIMIT %(batch)s)
+    RETURNING item_id
+), affected AS (
+    SELECT item_id FROM taken
+    UNION
+    SELECT other.id FROM taken
+    JOIN items_item item ON item.id = taken.item_id AND item.group_key <> ''
+    JOIN items_item other ON other.workflow_id = item.workflow_id AND other.group_key = item.group_key
+        AND other.group_key <> ''
+), routed AS (
+    SELECT route.item_id,
+           (route.created_at AT TIME ZONE %(zone)s)::date AS day,
+           route.question_set_id, route.policy_id,
+           coalesce(decision.model, '') AS model,
+           coalesce(route.label, '') AS label,
+           coalesce(width_bucket(route.p, %(grid)s::float8[]), -1) AS bin,
+           CASE WHEN route.outcome = 'review' THEN 'reviewed'
+                WHEN route.pi > 0 THEN 'audited' ELSE 'uncovered' END AS stratum,
+           route.pi,
+           route.open_but_threshold AS is_open,
+           (route.outcome = 'review' OR (route.drawn AND route.pi > 0)) AS asked,
+           label.id IS NOT NULL AS answered,
+           label.id IS NOT NULL AND label.value IS DISTINCT FROM route.label AS differs,
+           route.drawn AND label.id IS NULL AS undone,
+           item.group_key <> '' AND route.open_but_threshold AND row_number() OVER (
+               PARTITION BY item.group_key, route.question_set_id, decision.model, route.open_but_threshold
+               ORDER BY CASE WHEN item.group_key <> '' THEN
+                   sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
+                                              || convert_to(item.external_id, 'UTF8'))) END, item.id
+           ) > 1 AS beside
+    FROM affected
+    JOIN items_route route ON route.item_id = affected.item_id AND route.superseded_at IS NULL
+    JOIN items_item item ON item.id = route.item_id
+    LEFT JOIN items_decision decision ON decision.id = route.decision_id
+    LEFT JOIN workflows_question question ON question.question_set_id = route.question_set_id AND question.is_routing
+    LEFT JOIN reviews_label label
+        ON label.item_id = route.item_id AND label.question_id = question.id
+        AND label.taken_back_at IS NULL AND label.source <> 'import'
+), now AS (
+    SELECT item_id, {_KEY}, CASE WHEN beside THEN {BESIDE} ELSE
+               asked::int * {ASKED} + (asked AND answered)::int * {ANSWERED} + (asked AND differs)::int * {WRONG}
+               + (asked AND undone)::int * {UNDONE} END AS state
+    FROM routed
+), change AS (
+    SELECT {_KEY}, state, 1 AS sign FROM now
+    UNION ALL
+    SELECT {_KEY}, state, -1 FROM calibration_counted counted
+    JOIN calibration_daycount daycount ON daycount.id = counted.count_id
+    WHERE counted.item_id IN (SELECT item_id FROM affected)
+), cell AS (
+    INSERT INTO calibration_daycount AS had
+        (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside)
+    SELECT %(workflow)s, {_KEY}, sum(sign * (state & {BESIDE} = 0)::int),
+           sum(sign * (state & {ASKED} > 0)::int), sum(sign * (state & {ANSWERED} > 0)::int),
+           sum(sign * (state & {WRONG} > 0)::int), sum(sign * (state & {UNDONE} > 0)::int),
+           sum(sign * (state & {BESIDE} > 0)::int)
+    FROM change GROUP BY {_KEY}
+    ON CONFLICT (workflow_id, {_KEY}) DO UPDATE SET
+        items = had.items + excluded.items, asked = had.asked + excluded.asked,
+        answered = had.answered + excluded.answered, wrong = had.wrong + excluded.wrong,
+        undone = had.undone + excluded.undone, beside = had.beside + excluded.beside
+    RETURNING id, {_KEY}
+), gone AS (
+    DELETE FROM calibration_counted
+    WHERE item_id IN (SELECT item_id FROM affected EXCEPT SELECT item_id FROM now)
+), kept AS (
+    INSERT INTO calibration_counted AS had (item_id, count_id, state)
+    SELECT item_id, cell.id, state FROM now JOIN cell USING ({_KEY})
+    ON CONFLICT (item_id) DO UPDATE SET count_id = excluded.count_id, state = excluded.state
+        WHERE (had.count_id, had.state) <> (excluded.count_id, excluded.state)
+)
+SELECT count(*) FROM taken
+"""  # noqa: S608 - put together from constants; what comes from outside are parameters
+
+
+def refresh(workflow: Workflow) -> int:
+    """Brings the counts up to what is committed; returns how many notes were worked off.
+
+    In transactions of at most `BATCH` notes, so that the first time over a long history holds nothing up for long.
+    """
+    inner, outer = group_hash_pads(settings.SECRET_KEY.encode(), workflow.slug)
+    values: dict[str, Any] = {
+        "inner": inner,
+        "outer": outer,
+        "workflow": workflow.pk,
+        "zone": workflow.time_zone,
+        "grid": list(GRID),
+        "batch": BATCH,
+    }
+    done = 0
+    while taken := _refresh_some(values):
+        done += taken
+    return done
+
+
+def _refresh_some(values: dict[str, Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM calibration_touched WHERE workflow_id = %(workflow)s)", values
+        )
+        if not cursor.fetchone()[0]:
+            return 0
+        with transaction.atomic():
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, values["workflow"]])
+            cursor.execute(_REFRESH, values)
+            return int(cursor.fetchone()[0])
