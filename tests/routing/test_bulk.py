@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,24 +67,40 @@ hold: st.SearchStrategy[Hold] = st.one_of(
     st.builds(ChoiceHold, questions, shares),
     st.builds(ScoreHold, questions, shares),
 )
-policies = st.builds(
-    Rules,
-    labels=st.dictionaries(st.sampled_from(LABELS), st.builds(LabelRule, shares, steps)),
-    none_of_these=st.none() | st.sampled_from(LABELS),
-    margin=st.just(0.0) | near_limits,
-    costs=st.dictionaries(
-        st.sampled_from(LABELS), st.dictionaries(st.sampled_from(LABELS), costs), max_size=2
-    ).map(
-        lambda rows: {a: {b: 0.0 if a == b else cost for b, cost in row.items()} for a, row in rows.items()}
-    ),
-    review_cost=costs,
-    overrides=st.just(()) | overrides,
-    holds=st.just(()) | st.lists(hold, max_size=2, unique_by=lambda each: each.question).map(tuple),
-    audit_rate=shares,
-    automatic_audit_rate=shares,
-    blind_share=shares,
-    critical=st.just({}) | st.dictionaries(st.sampled_from(LABELS), shares, max_size=2),
+price_rows = st.dictionaries(
+    st.sampled_from(LABELS), st.dictionaries(st.sampled_from(LABELS), costs, max_size=3), max_size=2
+).map(lambda rows: {a: {b: 0.0 if a == b else cost for b, cost in row.items()} for a, row in rows.items()})
+OPEN = rules(
+    labels={label: LabelRule(0.0, Autonomy.AUDITED) for label in LABELS},
+    none_of_these=None,
+    margin=0.0,
+    costs={},
+    review_cost=1e9,
 )
+# Everything but what is drawn stays open: a rule behind another that holds everything would prove nothing.
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "labels": st.dictionaries(st.sampled_from(LABELS), st.builds(LabelRule, shares, steps)),
+        "none_of_these": st.sampled_from(LABELS),
+        "margin": near_limits,
+        "prices": st.tuples(price_rows, costs),
+        "overrides": overrides,
+        "holds": st.lists(hold, max_size=2, unique_by=lambda each: each.question).map(tuple),
+        "critical": st.dictionaries(st.sampled_from(LABELS), shares, max_size=2),
+    },
+)
+
+
+def changed(what: dict[str, Any]) -> Rules:
+    prices = what.pop("prices", (OPEN.costs, OPEN.review_cost))
+    return replace(OPEN, costs=prices[0], review_cost=prices[1], **what)
+
+
+one_change = st.sampled_from(
+    ("labels", "none_of_these", "margin", "prices", "overrides", "holds", "critical")
+).flatmap(lambda name: changes.map(lambda what: {name: what[name]} if name in what else {}))
+policies = (one_change | changes).map(changed)
 
 
 def in_bulk(
@@ -111,7 +128,7 @@ def test_it_works() -> None:
     assert spam(0.89).open_but_threshold.tolist() == [True]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(st.tuples(decisions, facts), min_size=1, max_size=6), policies)
 def test_every_item_goes_where_route_sends_it(
     items: list[tuple[tuple[list[float], float, list[float]], ItemFacts]], under: Rules
@@ -130,15 +147,13 @@ def test_every_item_goes_where_route_sends_it(
         assert bulk.rate[row] == (one.pi if one.outcome == "automatic" else 0.0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(distribution(LABELS), st.integers(0, 20), st.sampled_from(LABELS), st.integers(1, 40))
 def test_a_cost_or_a_gap_right_at_its_limit_is_decided_as_route_does(
     own: list[float], margin: int, dear: str, cost: int
 ) -> None:
     costly = {"spam": {true: cost / 10 for true in LABELS if true not in ("spam", dear)}}
-    everywhere = {label: LabelRule(0.0, Autonomy.AUDITED) for label in LABELS}
-    under = rules(labels=everywhere, none_of_these=None, costs=costly, margin=margin / 20)
-    under = replace(under, review_cost=cost / 10 * 0.3)
+    under = replace(OPEN, costs=costly, margin=margin / 20, review_cost=cost / 10 * 0.3)
 
     one = route(
         DecisionView("intent", {"intent": choice(**dict(zip(LABELS, own, strict=True)))}),
@@ -149,6 +164,39 @@ def test_a_cost_or_a_gap_right_at_its_limit_is_decided_as_route_does(
 
     bulk = in_bulk([(own, 0.0, [1.0, 0.0, 0.0])], [ItemFacts("", {})], under)
     assert bulk.automatic[0] == (one.outcome == "automatic")
+
+
+def ask(name: str, option: str | None, at_least: float) -> Rules:
+    return replace(OPEN, overrides=(AnswerOverride("a", "A", name, option, at_least),))
+
+
+HALF = [0.5, 0.3, 0.2, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("under", "goes_on"),
+    [
+        (replace(OPEN, labels={"spam": LabelRule(0.5, Autonomy.AUTOMATIC)}), True),
+        (replace(OPEN, margin=0.2), True),
+        (replace(OPEN, review_cost=0.5), True),
+        (replace(OPEN, critical={"spam": 0.9}), False),
+        (replace(OPEN, critical={"lead": 0.3}), False),
+        (replace(OPEN, holds=(ChoiceHold("intent", 0.5),)), True),
+        (replace(OPEN, holds=(ScoreHold("anger", 0.6),)), True),
+        (replace(OPEN, holds=(NoulHold("money", 0.2, 0.6),)), True),
+        (replace(OPEN, holds=(NoulHold("money", 0.1, 0.2),)), True),
+        (replace(OPEN, holds=(NoulHold("money", 0.1, 0.3),)), False),
+        (ask("intent", "spam", 0.9), False),
+        (ask("intent", "lead", 0.3), False),
+        (ask("money", None, 0.2), False),
+        (ask("anger", "1", 0.4), False),
+        (ask("anger", "1", 0.41), True),
+    ],
+)
+def test_at_the_limit(under: Rules, goes_on: bool) -> None:
+    bulk = in_bulk([(HALF, 0.2, [0.6, 0.3, 0.1])], [ItemFacts("", {})], under)
+
+    assert bulk.automatic.tolist() == [goes_on]
 
 
 def test_only_rules_on_the_item_itself_can_be_asked_of_it() -> None:
