@@ -27,6 +27,7 @@ from apps.demo.measuring import (
     start_worker,
     to_line,
 )
+from apps.demo.measuring_import import measure_import
 from apps.demo.measuring_options import add_options
 
 
@@ -68,6 +69,9 @@ class Command(BaseCommand):
             self._say("intake", measure_intake(bench, items=count, batch=batch))
             for count, batch in ((5_000, 500), (500, 1))
         ]
+        figures["import"] = self._say(
+            "import", measure_import(bench, settings.VAR_DIR, rows=options["import_rows"])
+        )
         start_model(bench)
         start_worker(bench, processes=processes)
         both = measure_client_and_pipeline(bench, items=items, processes=processes)
