@@ -11,6 +11,7 @@ from pathlib import Path
 from apps.clef.client import ClefClient
 from apps.clef.errors import EndpointMisconfigured
 from apps.clef.types import EndpointSettings
+from apps.core.secrets import is_set
 from apps.workflows.models import Endpoint
 
 CLOUDFLARE_ACCOUNT = "CLOUDFLARE_ACCOUNT_ID"
@@ -49,11 +50,6 @@ def cloudflare_secret(environment: Mapping[str, str]) -> str | None:
     if not is_set(CLOUDFLARE_ACCOUNT, environment):
         return None
     return next((name for name in CLOUDFLARE_TOKENS if is_set(name, environment)), None)
-
-
-def is_set(name: str, environment: Mapping[str, str]) -> bool:
-    """Whether the variable has a value, plainly or as a file."""
-    return bool(environment.get(name, "").strip() or environment.get(f"{name}_FILE", "").strip())
 
 
 def _variable(name: str) -> str:

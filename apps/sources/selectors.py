@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import Length
 from django.urls import reverse
 
-from apps.pipeline.endpoints import is_set
+from apps.core.secrets import is_set
 from apps.sources.mailbox.cursors import Cursor
 from apps.sources.models import Delivery, Source
 from apps.sources.webhooks.working import KINDS

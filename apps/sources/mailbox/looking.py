@@ -15,6 +15,7 @@ import structlog
 from django.db import transaction
 
 from apps.core.errors import FermataError
+from apps.core.secrets import secret
 from apps.pipeline import limits
 from apps.sources.mailbox.claims import Claim, ClaimLost, claim_mailbox, fail, finish, keep
 from apps.sources.mailbox.connection import Mailbox
@@ -22,7 +23,6 @@ from apps.sources.mailbox.cursors import Cursor, Place
 from apps.sources.mailbox.errors import ConnectionLost, MailboxError
 from apps.sources.mailbox.settings import ImapSettings, imap_settings
 from apps.sources.mailbox.taking import Batch, Refusal, read_batch, take, too_large
-from apps.sources.secrets import secret
 
 log = structlog.get_logger()
 SLICE_S = 20.0

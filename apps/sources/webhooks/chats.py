@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from apps.core.secrets import SecretMissing, secret
 from apps.items.models import Item
 from apps.pipeline.incoming import IncomingAttachment
 from apps.sources.enclosures import RawFile, to_attachments
 from apps.sources.models import Source
-from apps.sources.secrets import SecretMissing, secret
 from apps.sources.webhooks.media import MediaClient, NotFetched
 from apps.sources.webhooks.reading import Look, Reading
 from apps.sources.webhooks.settings import WhatsAppSettings, whatsapp_settings

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
-from apps.sources.secrets import SecretMissing
+from apps.core.secrets import SecretMissing
 
 TOLERANCE_S = 300
 """A post signed longer ago, or further ahead, is a replay or a wrong clock."""

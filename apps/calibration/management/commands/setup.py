@@ -20,7 +20,8 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.core.errors import FermataError, FieldProblem, InvalidInput
-from apps.pipeline.endpoints import CLOUDFLARE_ACCOUNT, CLOUDFLARE_PRICES, cloudflare_secret, is_set
+from apps.core.secrets import is_set
+from apps.pipeline.endpoints import CLOUDFLARE_ACCOUNT, CLOUDFLARE_PRICES, cloudflare_secret
 from apps.pipeline.setup import (
     MAX_FILE_BYTES,
     WorkflowFile,

@@ -9,12 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from apps.core.errors import FermataError
-from apps.pipeline.endpoints import is_set
+from apps.core.secrets import is_set, secret
 from apps.sources.configuring import SETTINGS, save_source
 from apps.sources.mailbox.connection import Mailbox
 from apps.sources.mailbox.settings import imap_settings
 from apps.sources.models import Source
-from apps.sources.secrets import secret
 from apps.sources.webhooks.working import pause, resume
 from apps.workflows.models import Workflow
 
