@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -281,3 +282,44 @@ class Route(models.Model):
 
     def __str__(self) -> str:
         return f"{self.outcome} route of item {self.item_id}"
+
+
+class RouteColumns(models.Model):
+    """What replays read of a route in force, in few bytes: a million routes as they are stored are gigabytes.
+
+    Kept by a trigger, whoever writes routes; gone when another route takes its place. `model` is "" and `vector`
+    empty where the model could not answer. `held` are the ids of the overrides that held the item.
+    """
+
+    route = models.OneToOneField(
+        Route, on_delete=models.CASCADE, primary_key=True, db_constraint=False, related_name="columns"
+    )
+    item = models.ForeignKey(
+        Item, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    workflow = models.ForeignKey(
+        Workflow, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    policy = models.ForeignKey(
+        Policy, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    question_set = models.ForeignKey(
+        QuestionSet, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    is_automatic = models.BooleanField()
+    drawn = models.BooleanField()
+    pi = models.FloatField()
+    model = models.CharField(max_length=120)
+    held = ArrayField(models.CharField(max_length=60), null=True)
+    vector = models.BinaryField(
+        help_text="every probability as 8 bytes, big-endian; questions by their keys' bytes, options as declared"
+    )
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["workflow", "created_at", "route"], name="route_columns_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"columns of route {self.route_id}"
