@@ -1,0 +1,17 @@
+"""What workers are told about calibration. A message carries no ids, may be lost, doubled or late: rows say what."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from apps.calibration.trial_running import work_on_next_trial
+from apps.calibration.trials import TASK
+from apps.core.wake import wake
+
+
+@shared_task
+def run_trials() -> None:
+    """A slice of one, and then back into the queue: decisions stand there, too."""
+    if work_on_next_trial(now=timezone.now):
+        wake(TASK)
