@@ -17,7 +17,7 @@ from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_labels
 from apps.calibration.evidence import Basis, basis_for, window_days
 from apps.calibration.models import CalibrationSettings, Certificate
 from apps.calibration.recalibration import refusal
-from apps.core.errors import Conflict
+from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.policies.models import Policy
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
@@ -56,7 +56,7 @@ class Look:
 def look(*, workflow: Workflow, now: datetime, forced: Collection[str] = ()) -> Look:
     """What a run at `now` would be computed from and find. `forced`: labels to be tried before their time.
 
-    Raises Conflict without a policy in force that names a label.
+    Raises Conflict without a policy in force that names a label, InvalidInput for a forced label it does not name.
     """
     policy = active_policy(workflow)
     if policy is None or not policy.rules["labels"]:
@@ -64,6 +64,9 @@ def look(*, workflow: Workflow, now: datetime, forced: Collection[str] = ()) -> 
     questions = current_question_set(workflow)
     question = next(each for each in questions.questions.all() if each.is_routing)
     rules = to_rules(policy.rules, questions)
+    for label in forced:
+        if label not in rules.labels:
+            raise InvalidInput(FieldProblem(f"forced.{label}", "is no label of the policy in force"))
     basis = basis_for(workflow=workflow, now=now, weeks=WINDOW_WEEKS)
     certificates = {} if basis is None else in_force_under(basis)
     attempts = {} if basis is None else attempts_by_label(basis)

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.calibration.certs import end_certificate, end_changed, in_force_under
+from apps.calibration.changes import watch_changes
 from apps.calibration.computing import Json, compute
 from apps.calibration.looking import Look, look
 from apps.calibration.models import CalibrationRun, Certificate
@@ -43,6 +44,8 @@ def run_calibration(
     """
     Workflow.objects.select_for_update().get(pk=workflow.pk)
     began = time.monotonic()
+    # What a label may do under another model or other questions is settled before what was answered to them.
+    watch_changes(workflow=workflow, now=now)
     found = look(workflow=workflow, now=now, forced=forced)
     return _run_just_made(workflow, found, now) or _keep(workflow, found, trigger, user, now, began)
 

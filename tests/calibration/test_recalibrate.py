@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from apps.calibration.models import CalibrationRun
 from apps.calibration.recalibration import LabelFinding, certificates
 from apps.policies.models import Policy
 from apps.stats.certificates import certify
@@ -20,6 +21,18 @@ from tests.factories import NOW, RULES, make_policy
 from tests.stats.counting import counts_from_items
 
 pytestmark = pytest.mark.django_db
+
+_COPIED = (
+    "workflow",
+    "question_set",
+    "policy",
+    "model",
+    "trigger",
+    "formula",
+    "inputs",
+    "seconds",
+    "created_at",
+)
 
 
 def finding(workflow: Workflow, label: str = "spam") -> LabelFinding:
@@ -153,13 +166,42 @@ def test_the_command_prints_what_is_certified(workflow: Workflow) -> None:
     assert "150 of 150 reviews answered, 0 otherwise" in said
     assert "certified from 0.8 down to 0.5" in said
     assert "lead: suggest, threshold 0.9, target 0.05\n  not certified: Not enough checks yet" in said
-    assert "0 of about 120. About 120 labels more.\n" in said
+    assert "0 of about 140. About 140 labels more.\n" in said
 
 
-def test_the_command_does_not_pretend_to_store(workflow: Workflow) -> None:
-    with pytest.raises(CommandError, match="not built yet") as refusal:
-        run("recalibrate", "--workflow", "leads")
-    assert refusal.value.returncode == 2
+def test_a_dry_run_keeps_nothing(workflow: Workflow) -> None:
+    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 150))
+    said = run("recalibrate", "--workflow", "leads", "--dry-run")
+    assert "The proposal would be: Calibration of " in said
+    assert (CalibrationRun.objects.count(), Policy.objects.count()) == (0, 1)
+
+
+def test_a_run_is_kept_and_computed_again(workflow: Workflow) -> None:
+    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 150))
+    said = run("recalibrate", "--workflow", "leads")
+    kept = CalibrationRun.objects.get()
+    assert "  attempt 1, which spends 0.0304 of the risk\n" in said
+    assert f"Kept as run {kept.pk}" in said
+    assert "The proposal is version 2: Calibration of " in said
+    assert run("recalibrate", "--check", str(kept.pk)).endswith(
+        "3 labels computed again, all as they were kept.\n"
+    )
+
+
+def test_a_run_that_differs_is_told(workflow: Workflow) -> None:
+    run("recalibrate", "--workflow", "leads")
+    kept = CalibrationRun.objects.get()
+    other = CalibrationRun(**{name: getattr(kept, name) for name in _COPIED})
+    other.results = [kept.results[0] | {"labelled": 7}, *kept.results[1:]]
+    other.save()
+    with pytest.raises(CommandError, match="differs when computed again: lead") as refusal:
+        run("recalibrate", "--check", str(other.pk))
+    assert refusal.value.returncode == 1
+
+
+def test_only_labels_of_the_policy_can_be_forced(workflow: Workflow) -> None:
+    with pytest.raises(CommandError, match="laed: is no label of the policy in force"):
+        run("recalibrate", "--workflow", "leads", "--force", "laed")
 
 
 def test_the_command_names_the_workflows_there_are(workflow: Workflow) -> None:

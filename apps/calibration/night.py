@@ -1,0 +1,64 @@
+"""What is done once a night for each workflow: runs that are due, certificates that have run out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from apps.calibration.expiring import expire
+from apps.calibration.looking import look
+from apps.calibration.models import CalibrationRun, CalibrationSettings
+from apps.calibration.running import run_calibration
+from apps.policies.selectors import active_policy
+from apps.workflows.models import Workflow
+
+FROM_HOUR = 2
+"""Of the workflow's time zone; a night that was missed is made up for on the same day."""
+
+log = structlog.get_logger()
+
+
+def look_tonight(*, now: datetime) -> list[CalibrationRun]:
+    """Every workflow's night, where it is time and was not done yet today. What breaks is logged, and tried again
+    half an hour later; it keeps no other workflow back."""
+    runs = []
+    for workflow in Workflow.objects.order_by("pk"):
+        try:
+            run = _look_at(workflow, now)
+        except Exception:
+            log.exception("night_broke", workflow=workflow.slug)
+            continue
+        if run is not None:
+            runs.append(run)
+    return runs
+
+
+@transaction.atomic
+def _look_at(workflow: Workflow, now: datetime) -> CalibrationRun | None:
+    local = timezone.localtime(now, ZoneInfo(workflow.time_zone))
+    if local.hour < FROM_HOUR or active_policy(workflow) is None:
+        return None
+    settings = _claim(workflow, local)
+    if settings is None:
+        return None
+    run = None
+    if settings.is_scheduled and look(workflow=workflow, now=now).attempts:
+        run = run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.SCHEDULED, user=None, now=now)
+    # After the run, which may have renewed what would run out.
+    expire(workflow=workflow, now=now)
+    return run
+
+
+def _claim(workflow: Workflow, local: datetime) -> CalibrationSettings | None:
+    """None when another worker has, or had, this day."""
+    CalibrationSettings.objects.get_or_create(workflow=workflow)
+    settings = CalibrationSettings.objects.select_for_update().get(workflow=workflow)
+    if settings.looked_on is not None and settings.looked_on >= local.date():
+        return None
+    settings.looked_on = local.date()
+    settings.save(update_fields=["looked_on"])
+    return settings
