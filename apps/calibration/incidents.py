@@ -134,9 +134,6 @@ def accepted_before(incident: Incident) -> QuerySet[Route]:
     Those whose action had not started are not among them: they were held, and wait for people. `answer` is what
     people said in a check, `is_answered` whether they did.
     """
-    labels = Label.objects.filter(
-        item=OuterRef("item"), question__is_routing=True, taken_back_at=None
-    ).order_by()
     return (
         Route.objects.filter(
             workflow=incident.workflow_id,
@@ -148,11 +145,22 @@ def accepted_before(incident: Incident) -> QuerySet[Route]:
         )
         .select_related("item")
         .annotate(
-            is_answered=Exists(labels),
-            answer=Subquery(labels.values("value")[:1], output_field=TextField()),
+            is_answered=answered_routes(),
+            answer=Subquery(_answers().values("value")[:1], output_field=TextField()),
         )
         .order_by("-id")
     )
+
+
+def answered_routes() -> Exists:
+    """Whether people said what a route's item is."""
+    return Exists(_answers())
+
+
+def _answers() -> QuerySet[Label]:
+    return Label.objects.filter(
+        item=OuterRef("item"), question__is_routing=True, taken_back_at=None
+    ).order_by()
 
 
 def hidden_routes(user: User) -> Exists:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
+from apps.calibration import warnings, watching
+from apps.calibration.rounds import look_at_every_workflow
 from apps.calibration.trial_running import work_on_next_trial
 from apps.calibration.trials import TASK
 from apps.core.wake import wake
@@ -15,3 +17,13 @@ def run_trials() -> None:
     """A slice of one, and then back into the queue: decisions stand there, too."""
     if work_on_next_trial(now=timezone.now):
         wake(TASK)
+
+
+@shared_task
+def watch_alarms() -> None:
+    look_at_every_workflow(watching.watch_alarms, now=timezone.now)
+
+
+@shared_task
+def watch_warnings() -> None:
+    look_at_every_workflow(warnings.watch_warnings, now=timezone.now)

@@ -1,10 +1,17 @@
 from django.urls import path
 
-from apps.calibration import views, views_calibration
+from apps.calibration import views, views_calibration, views_incidents
 
 app_name = "calibration"
 urlpatterns = [
     path("w/<slug:slug>/calibration/", views_calibration.overview, name="overview"),
+    path("w/<slug:slug>/calibration/incidents/", views_incidents.incidents, name="incidents"),
+    path("w/<slug:slug>/calibration/incidents/<int:incident_id>/", views_incidents.incident, name="incident"),
+    path(
+        "w/<slug:slug>/calibration/incidents/<int:incident_id>/close/",
+        views_incidents.incident_close,
+        name="incident_close",
+    ),
     path("w/<slug:slug>/policy/", views.policy, name="policy"),
     path("w/<slug:slug>/policy/new/", views.policy_new, name="policy_new"),
     path("w/<slug:slug>/policy/back/", views.policy_back, name="policy_back"),

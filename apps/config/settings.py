@@ -202,6 +202,16 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "alarms": {
+        "task": "apps.calibration.tasks.watch_alarms",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
+    "warnings": {
+        "task": "apps.calibration.tasks.watch_warnings",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 

@@ -11,6 +11,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.accounts.models import User
 from apps.actions.models import ActionRun
+from apps.calibration.incidents import open_incidents
+from apps.calibration.models import Incident
 from apps.core.templatetags.fermata import words
 from apps.insights import metrics, metrics_flow, metrics_people
 from apps.insights.metrics_values import Window, last_days
@@ -23,6 +25,7 @@ from apps.workflows.models import Endpoint, Question, Workflow
 MOST_DAYS = 90
 """Days listed one by one, whatever the window."""
 MOST_RUNS = 5
+MOST_INCIDENTS = 10
 PAGE = 50
 
 
@@ -70,6 +73,10 @@ class Overview:
     def is_paused(self) -> bool:
         until = self.endpoint.paused_until
         return until is not None and until > self.now
+
+    @cached_property
+    def incidents(self) -> list[Incident]:
+        return list(open_incidents(self.workflow)[:MOST_INCIDENTS])
 
     @cached_property
     def runs(self) -> metrics.Figures:

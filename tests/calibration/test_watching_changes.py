@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from apps.calibration.models import Certificate
+from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.running import run_calibration
 from apps.calibration.watching import watch_alarms
 from apps.workflows.models import Question, QuestionSet, Workflow
@@ -40,7 +40,9 @@ def other_model_answers(workflow: Workflow) -> None:
 
 def certify(workflow: Workflow) -> Certificate:
     insert_past(workflow, [replace(REVIEWED, p=0.9)] * 150, prefix="past")
-    run_calibration(workflow=workflow, trigger="asked", user=None, now=NOW - timedelta(days=3))
+    run_calibration(
+        workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=NOW - timedelta(days=3)
+    )
     return Certificate.objects.get(workflow=workflow, label="spam", outcome="certified")
 
 
