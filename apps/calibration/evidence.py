@@ -138,7 +138,7 @@ WITH late AS (
     GROUP BY counted.count_id
 )
 SELECT label, day, bin, stratum, pi, sum(items), sum(asked), sum(answered), sum(wrong),
-       sum(CASE WHEN day < %(deadline_day)s THEN undone ELSE coalesce(late.n, 0) END), sum(beside)
+       sum(CASE WHEN day < %(deadline_day)s THEN undone ELSE coalesce(late.n, 0) END)::int, sum(beside)
 FROM calibration_daycount LEFT JOIN late ON late.count_id = calibration_daycount.id
 WHERE workflow_id = %(workflow)s AND day BETWEEN %(start_on)s AND %(today)s AND question_set_id = %(question_set)s
     AND model = %(model)s AND policy_id = ANY(%(policies)s) AND is_open AND items + beside > 0
