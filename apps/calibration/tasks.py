@@ -6,6 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from apps.calibration import warnings, watching
+from apps.calibration.night import look_tonight
 from apps.calibration.rounds import look_at_every_workflow
 from apps.calibration.trial_running import work_on_next_trial
 from apps.calibration.trials import TASK
@@ -27,3 +28,8 @@ def watch_alarms() -> None:
 @shared_task
 def watch_warnings() -> None:
     look_at_every_workflow(warnings.watch_warnings, now=timezone.now)
+
+
+@shared_task
+def recalibrate() -> None:
+    look_tonight(now=timezone.now())
