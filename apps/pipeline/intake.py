@@ -49,11 +49,19 @@ class Intake:
         return len(self.added) - self.created
 
 
-def add_items(*, workflow: Workflow, incoming: Sequence[Incoming], source: str, now: datetime) -> Intake:
-    """Stores what is new, recognises what was there, refuses what cannot be taken; good rows are kept.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A batch that was checked, and written as the database takes it. `first_of`: external id → its first index."""
 
-    The same thing posted by a hundred callers at once becomes one item. Workers are woken after commit.
-    """
+    incoming: Sequence[Incoming]
+    refused: dict[int, Refused]
+    first_of: dict[str, int]
+    fresh: Sequence[Incoming]
+    rows: str
+
+
+def prepare(incoming: Sequence[Incoming]) -> Prepared:
+    """All of adding that needs no database: a thread may do it while the database works on the batch before."""
     refused: dict[int, Refused] = {}
     first_of: dict[str, int] = {}
     for index, each in enumerate(incoming):
@@ -62,10 +70,25 @@ def add_items(*, workflow: Workflow, incoming: Sequence[Incoming], source: str, 
             refused[index] = Refused(index, tuple(problems))
         else:
             first_of.setdefault(each.external_id, index)
+    # In one order, whoever posts: two overlapping batches wait for each other instead of deadlocking.
+    fresh = [incoming[index] for _, index in sorted(first_of.items())]
+    return Prepared(incoming, refused, first_of, fresh, canonical([_to_row(each) for each in fresh]))
+
+
+def add_items(*, workflow: Workflow, incoming: Sequence[Incoming], source: str, now: datetime) -> Intake:
+    """Stores what is new, recognises what was there, refuses what cannot be taken; good rows are kept.
+
+    The same thing posted by a hundred callers at once becomes one item. Workers are woken after commit.
+    """
+    return add_prepared(workflow=workflow, prepared=prepare(incoming), source=source, now=now)
+
+
+def add_prepared(*, workflow: Workflow, prepared: Prepared, source: str, now: datetime) -> Intake:
+    """The second half of `add_items`."""
+    incoming, first_of = prepared.incoming, prepared.first_of
+    refused = dict(prepared.refused)
     with transaction.atomic():
-        # In one order, whoever posts: two overlapping batches wait for each other instead of deadlocking.
-        fresh = [incoming[index] for _, index in sorted(first_of.items())]
-        made = _insert(workflow, fresh, source=source, now=now)
+        made = _insert(workflow, prepared, source=source, now=now)
         known = _stored(workflow, [external_id for external_id in first_of if external_id not in made])
         if made:
             transaction.on_commit(wake_deciders)
@@ -123,7 +146,7 @@ _INSERT = """
         INSERT INTO items_item (workflow_id, external_id, content_hash, title, source, metadata, priority, status,
                                 audit_open, received_at, created_at, due_at, attempts, wait_reason, group_key)
         SELECT %(workflow)s, external_id, content_hash, title, %(source)s, metadata::jsonb, priority, 'received',
-               false, received_at, %(now)s, %(now)s + %(due)s, 0, '', group_key
+               false, COALESCE(received_at, %(now)s), %(now)s, %(now)s + %(due)s, 0, '', group_key
         FROM new
         ON CONFLICT (workflow_id, external_id) DO NOTHING
         RETURNING id, external_id
@@ -137,28 +160,27 @@ _INSERT = """
 """
 
 
-def _insert(workflow: Workflow, fresh: Sequence[Incoming], *, source: str, now: datetime) -> dict[str, int]:
+def _insert(workflow: Workflow, prepared: Prepared, *, source: str, now: datetime) -> dict[str, int]:
     """External id → item id of those that were not there."""
-    if not fresh:
+    if not prepared.fresh:
         return {}
-    rows = canonical([_to_row(each, now) for each in fresh])
     due = timedelta(hours=workflow.due_hours)
     with connection.cursor() as cursor:
         given: dict[str, Any] = {"workflow": workflow.pk, "source": source, "now": now, "due": due}
-        cursor.execute(_INSERT, given | {"rows": rows})
+        cursor.execute(_INSERT, given | {"rows": prepared.rows})
         made = dict(cursor.fetchall())
-    enclose([(made[each.external_id], each) for each in fresh if each.external_id in made])
+    enclose([(made[each.external_id], each) for each in prepared.fresh if each.external_id in made])
     return made
 
 
-def _to_row(each: Incoming, now: datetime) -> dict[str, Any]:
+def _to_row(each: Incoming) -> dict[str, Any]:
     row: dict[str, Any] = {
         "external_id": each.external_id,
         "content_hash": each.content_hash,
         "title": each.title,
         "metadata": dict(each.metadata),
         "priority": each.priority,
-        "received_at": (each.received_at or now).isoformat(),
+        "received_at": each.received_at.isoformat() if each.received_at else None,
         "group_key": each.group,
         "text": each.text,
     }

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from apps.core.errors import FieldProblem
 from apps.items.models import Item
-from apps.pipeline.incoming import Incoming, check_incoming
-from apps.pipeline.intake import add_items
+from apps.pipeline.incoming import Incoming
+from apps.pipeline.intake import Prepared, add_prepared, prepare
 from apps.sources.files import Row
 from apps.workflows.models import Workflow
 
@@ -58,15 +58,15 @@ class Import:
     def take(self, rows: Iterable[Row], *, now: datetime, reads_ahead: bool = False) -> Iterator[RefusedRow]:
         """Hands in what can be taken, batch by batch, and yields what cannot. Raises what reading raises.
 
-        With `reads_ahead` the next batch is read in a thread meanwhile: only for rows that need no database.
+        With `reads_ahead` the next batch is read and prepared in a thread meanwhile: only for rows that come
+        without asking the database.
         """
-        batches = _batches(rows)
-        for batch in _ahead(batches) if reads_ahead else batches:
+        batches = _prepared(rows)
+        for batch, prepared in _ahead(batches) if reads_ahead else batches:
             readable = [row for row in batch if row.incoming is not None]
-            incoming = [row.incoming for row in readable if row.incoming is not None]
-            refused = self._preview(incoming) if self.dry_run else self._add(incoming, now)
+            refused = self._preview(prepared) if self.dry_run else self._add(prepared, now)
             numbered = [
-                RefusedRow(readable[index].number, problems, is_changed, _name(incoming[index]))
+                RefusedRow(readable[index].number, problems, is_changed, _name(prepared.incoming[index]))
                 for index, problems, is_changed in refused
             ]
             lost = {row.number for row in numbered}
@@ -82,29 +82,22 @@ class Import:
         else:
             self.counts.refused += 1
 
-    def _add(
-        self, incoming: Sequence[Incoming], now: datetime
-    ) -> list[tuple[int, tuple[FieldProblem, ...], bool]]:
-        if not incoming:
-            return []
-        intake = add_items(workflow=self.workflow, incoming=incoming, source=SOURCE, now=now)
+    def _add(self, prepared: Prepared, now: datetime) -> list[tuple[int, tuple[FieldProblem, ...], bool]]:
+        intake = add_prepared(workflow=self.workflow, prepared=prepared, source=SOURCE, now=now)
         self.counts.accepted += intake.created
         self.counts.existing += intake.existing
         return [(each.index, each.problems, each.is_conflict) for each in intake.refused]
 
-    def _preview(self, incoming: Sequence[Incoming]) -> list[tuple[int, tuple[FieldProblem, ...], bool]]:
+    def _preview(self, prepared: Prepared) -> list[tuple[int, tuple[FieldProblem, ...], bool]]:
         # Remembers digests of all rows, about 150 bytes each, to tell twins in a file as intake would.
-        refused = []
-        problems_of = [tuple(check_incoming(each)) for each in incoming]
-        names = [each.external_id for each, bad in zip(incoming, problems_of, strict=True) if not bad]
+        refused = [(index, each.problems, False) for index, each in prepared.refused.items()]
         stored = dict(
-            Item.objects.filter(workflow=self.workflow, external_id__in=names).values_list(
+            Item.objects.filter(workflow=self.workflow, external_id__in=prepared.first_of).values_list(
                 "external_id", "content_hash"
             )
         )
-        for index, (each, problems) in enumerate(zip(incoming, problems_of, strict=True)):
-            if problems:
-                refused.append((index, problems, False))
+        for index, each in enumerate(prepared.incoming):
+            if index in prepared.refused:
                 continue
             name = hashlib.blake2b(each.external_id.encode(), digest_size=16).digest()
             content = bytes.fromhex(each.content_hash)[:16]
@@ -120,12 +113,20 @@ class Import:
         return refused
 
 
-def _ahead(batches: Iterator[list[Row]]) -> Iterator[list[Row]]:
+Batch = tuple[list[Row], Prepared]
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, batches, None)
         while (batch := following.result()) is not None:
             following = pool.submit(next, batches, None)
             yield batch
+
+
+def _prepared(rows: Iterable[Row]) -> Iterator[Batch]:
+    for batch in _batches(rows):
+        yield batch, prepare([row.incoming for row in batch if row.incoming is not None])
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
