@@ -36,7 +36,7 @@ def adopt(*, trial: Trial, now: datetime) -> Adopted:
     The items are settled by people before any worker sees them: nothing is decided, and no action begins.
     """
     trial = Trial.objects.select_for_update().get(pk=trial.pk)
-    labelled = list(trial.examples.exclude(truth=None).exclude(truth={}).order_by("position"))
+    labelled = list(trial.examples.exclude(truth__isnull=True).exclude(truth={}).order_by("position"))
     if not labelled:
         raise Conflict("None of its examples has a label yet.")
     fresh = [each for each in labelled if each.item_id is None]

@@ -32,14 +32,15 @@ def definition_of(answers: Sequence[Mapping[str, Any]]) -> str:
             if each["kind"] == kind and each.get("raw_confidence") is not None
         ]
         if given:
-            found.append(f"{kind} {_fitting(given)}")
+            found.append(f"{kind} {_fitting(given, kind)}")
     return ", ".join(found)
 
 
-def _fitting(given: Sequence[tuple[list[float], float]]) -> str:
+def _fitting(given: Sequence[tuple[list[float], float]], kind: str) -> str:
     misses = {
         name: max(abs(formula(p) - reported) for p, reported in given)
         for name, formula in _DEFINITIONS.items()
+        if name != "spread" or kind == "score"  # only levels have distances
     }
     near = [name for name, miss in misses.items() if miss <= NEAR]
     return " or ".join(near) if near else "of a definition of its own"

@@ -109,7 +109,7 @@ class TrialResult:
 def result_of(trial: Trial) -> TrialResult:
     """A query for each model and four more, whatever the number of examples."""
     questions = list(trial.question_set.questions.all())
-    examples = list(trial.examples.defer("state").exclude(truth=None).order_by("position"))
+    examples = list(trial.examples.defer("state").exclude(truth__isnull=True).order_by("position"))
     models = list(trial.models.select_related("endpoint").order_by("position"))
     answers: dict[int, dict[int, TrialAnswer]] = defaultdict(dict)
     for each in TrialAnswer.objects.filter(trial_model__in=models).defer("answers"):
@@ -293,7 +293,9 @@ def _facts(model: TrialModel, answers: Sequence[TrialAnswer]) -> ModelFacts:
         if each.error:
             errors[each.error] += 1
     good = [each for each in answers if not each.error]
-    replies = [each.answers for each in model.answers.exclude(answers=None)[:LOOKED_AT] if each.answers]
+    replies = [
+        each.answers for each in model.answers.exclude(answers__isnull=True)[:LOOKED_AT] if each.answers
+    ]
     return ModelFacts(
         model=model,
         pace=pace_of(good),

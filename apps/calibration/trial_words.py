@@ -32,9 +32,9 @@ def pair_sentence(first: str, second: str, pairs: Pairs, p: float) -> str:
     )
     if p >= DELTA:
         few = "so few examples cannot tell them apart" if pairs.n < 200 else "that does not tell them apart"
-        return f"{counts}: {few} (p = {_p(p)})."
+        return f"{counts}: {few} ({_p(p)})."
     better = first if pairs.first_only > pairs.second_only else second
-    return f"{counts}: on examples like these {better} does better (p = {_p(p)})."
+    return f"{counts}: on examples like these {better} does better ({_p(p)})."
 
 
 def what_it_cannot_show(n: int, nowhere: int, *, has_option: bool) -> tuple[str, ...]:
@@ -70,4 +70,4 @@ def what_it_cannot_show(n: int, nowhere: int, *, has_option: bool) -> tuple[str,
 
 
 def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.995 else "1.0"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}" if p < 0.995 else "p = 1.0"

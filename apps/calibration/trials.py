@@ -111,7 +111,7 @@ def _as_decision(
 
 def unlabelled(trial: Trial) -> QuerySet[TrialExample]:
     """Those that nobody has labelled, in the order they are shown."""
-    return trial.examples.filter(truth=None).order_by("position")
+    return trial.examples.filter(truth__isnull=True).order_by("position")
 
 
 def choices_for(workflow: Workflow, names: Iterable[str]) -> list[ModelChoice]:
