@@ -23,7 +23,7 @@ from apps.outbox.models import Attempt, Sending, Subscription
 from apps.outbox.posting import GONE, Outcome, post_event
 
 log = structlog.get_logger()
-AT_ONCE = 16
+AT_ONCE = 8
 CLAIM_S = 120
 """A post takes 10 s, a mail some waits of 10 s each, and a name that is looked up its own time."""
 PAUSES_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -90,7 +90,7 @@ def claim(*, subscription: Subscription, now: datetime) -> list[Claimed]:
     rows = list(
         due.select_for_update(skip_locked=True, of=("self",))
         .select_related("event__workflow", "subscription")
-        .order_by("next_try_at", "pk")[:limit]
+        .order_by("next_try_at")[:limit]
     )
     token, lost = uuid.uuid4(), [each.pk for each in rows if each.tries >= MOST_TRIES]
     _finish(Sending.objects.filter(pk__in=lost), status=Sending.Status.GIVEN_UP)

@@ -46,7 +46,11 @@ def receiving(status: Callable[[int], int] = lambda number: 204, **headers: str)
         def log_message(self, format: str, *args: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        # With fewer the kernel drops who connects at the same moment, and they wait a second.
+        request_queue_size = 64
+
+    server = Server(("127.0.0.1", 0), Handler)
     receiver.url = f"http://127.0.0.1:{server.server_address[1]}/hook"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
