@@ -278,6 +278,12 @@ class Route(models.Model):
                 condition=Q(superseded_at=None),
                 name="route_in_force_by_time",
             ),
+            # What alarms follow, every minute: few rows among those that nobody was drawn to check.
+            models.Index(
+                fields=["workflow", "created_at"],
+                condition=Q(superseded_at=None, drawn=True),
+                name="route_drawn_by_time",
+            ),
         ]
 
     def __str__(self) -> str:
