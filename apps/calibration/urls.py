@@ -1,10 +1,11 @@
 from django.urls import path
 
-from apps.calibration import views, views_calibration, views_incidents
+from apps.calibration import urls_trials, views, views_calibration, views_incidents
 
 app_name = "calibration"
 urlpatterns = [
     path("w/<slug:slug>/calibration/", views_calibration.overview, name="overview"),
+    *urls_trials.urlpatterns,
     path("w/<slug:slug>/calibration/incidents/", views_incidents.incidents, name="incidents"),
     path("w/<slug:slug>/calibration/incidents/<int:incident_id>/", views_incidents.incident, name="incident"),
     path(

@@ -202,6 +202,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "trials": {
+        "task": "apps.calibration.tasks.run_trials",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "alarms": {
         "task": "apps.calibration.tasks.watch_alarms",
         "schedule": 60.0,
