@@ -28,6 +28,7 @@ PLAIN = {
     "policy, edit": ("mara", "/w/leads/policy/new/", 200),
     "policy, version": ("mara", "/w/leads/policy/1/", 200),
     "calibration": ("mara", "/w/leads/calibration/", 200),
+    "incidents": ("mara", "/w/leads/calibration/incidents/", 200),
     "labels": ("mara", "/w/leads/labels/", 200),
     "labels, wrong filter": ("mara", "/w/leads/labels/?since=yesterday", 422),
     "settings": ("mara", "/w/leads/settings/", 200),
