@@ -59,9 +59,8 @@ def _run_just_made(workflow: Workflow, found: Look, now: datetime) -> Calibratio
     latest = CalibrationRun.objects.filter(workflow=workflow).order_by("-id").first()
     if latest is None or latest.created_at <= now - SAME_RUN:
         return None
-    same = (latest.question_set_id, latest.inputs["forced"]) == (
-        found.question.question_set_id,
-        found.inputs["forced"],
+    same = latest.question_set_id == found.question.question_set_id and all(
+        latest.inputs[name] == found.inputs[name] for name in ("forced", "settings")
     )
     # One that tightened made the policy that is in force now.
     is_current = latest.policy_id in (found.policy.pk, found.policy.based_on_id)

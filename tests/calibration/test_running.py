@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from apps.calibration.certs import attempt_number, certificate_in_force, history
-from apps.calibration.models import CalibrationRun, Certificate, Incident
+from apps.calibration.models import CalibrationRun, CalibrationSettings, Certificate, Incident
 from apps.calibration.running import recompute, run_calibration
 from apps.core.errors import Conflict
 from apps.policies.models import Policy
@@ -228,3 +228,19 @@ def test_what_was_computed_never_changes(workflow: Workflow) -> None:
         CalibrationRun.objects.update(results=[])
     with pytest.raises(IntegrityError, match="written once"), transaction.atomic():
         Certificate.objects.update(certified=[0.5])
+
+
+def test_a_label_relies_on_one_certificate(workflow: Workflow) -> None:
+    insert_past(workflow, AGREED)
+    calibrate(workflow)
+    second = certificate_in_force(workflow, "lead")
+    assert second is not None
+    second.pk = None
+    with pytest.raises(IntegrityError, match="certificate_one_in_force"), transaction.atomic():
+        second.save(force_insert=True)
+
+
+def test_other_choices_are_another_run(workflow: Workflow) -> None:
+    first = calibrate(workflow)
+    CalibrationSettings.objects.create(workflow=workflow, confidence=0.9)
+    assert calibrate(workflow, NOW + timedelta(seconds=2)).pk != first.pk
