@@ -25,7 +25,12 @@ router = Router(tags=["metrics"])
 class MetricsQuery(BaseModel):
     from_: str | None = Field(default=None, alias="from", description=f"The first when left out: {MOMENT}.")
     to: str | None = Field(default=None, description=f"Now when left out; a day counts whole: {MOMENT}.")
-    group: str | None = Field(default=None, description=f"One of {', '.join(GROUPS)}.")
+    group: str | None = Field(
+        default=None,
+        description=f"One of {', '.join(GROUPS)}. By question: how good its probabilities are (Brier, log loss, "
+        "calibration error, error among automatic items), weighted by the chance to be asked; of whole days, "
+        "the last eight weeks when `from` is left out.",
+    )
 
 
 class Metric(BaseModel):
@@ -49,6 +54,10 @@ class MetricsGroup(BaseModel):
     key: str | None
     name: str
     metrics: dict[str, Metric]
+    about: dict[str, Any] | None = Field(
+        default=None,
+        description="Of a question: its kind, model and days, and whether only its newest answers were read.",
+    )
 
 
 class MetricsOut(BaseModel):

@@ -1,19 +1,21 @@
 """Every number about a workflow, made here once: the overview, the API and exports show the very same.
 
-Formulas and rules: recalibration.md, sections 1.1, 1.4 and 1.6. An item counts on the day it came in or was
+Formulas and rules: recalibration.md, section 1. An item counts on the day it came in or was
 routed, an answer on the day it was given, both by the workflow's time zone. Only routes in force count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
 from apps.core.errors import FieldProblem, InvalidInput
+from apps.core.templatetags.fermata import words
 from apps.insights import metrics_flow as flow
 from apps.insights import metrics_people as people
+from apps.insights import metrics_quality as quality
 from apps.insights.metrics_values import (
     CONFIDENCE_EDGES,
     GROUPS,
@@ -35,14 +37,17 @@ NO_ANSWER = "No answer of the model"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`key` as in the data: an option's id, a username, a day, the ends of a bin; `name` is for people."""
+    """`key` as in the data: an option's id, a username, a day, the ends of a bin, a question's key; `name` is for
+    people. `about` says what a question's figures are of."""
 
     key: str | None
     name: str
     figures: Figures
+    about: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        return {"key": self.key, "name": self.name, "metrics": _to_json(self.figures)}
+        shape = {"key": self.key, "name": self.name, "metrics": _to_json(self.figures)}
+        return shape | ({"about": self.about} if self.about else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ def workflow_metrics(
         },
         anchoring=tally.anchoring(),
         waiting=flow.waiting(workflow),
-        groups=grouped(workflow, window, group) if group else [],
+        groups=_groups(workflow, window, group, now),
     )
 
 
@@ -141,8 +146,22 @@ def _no_reviews() -> Figures:
     return {"reviews": count(0), "review_seconds_median": measured(None, 0, "s")}
 
 
+def _groups(workflow: Workflow, window: Window, group: str | None, now: datetime) -> list[Group]:
+    if group == "question":
+        return questions(workflow, window, now)
+    return grouped(workflow, window, group) if group else []
+
+
+def questions(workflow: Workflow, window: Window, now: datetime) -> list[Group]:
+    """How good the probabilities are, for each question asked now."""
+    return [
+        Group(each.question.key, words(each.question.key), quality.quality_figures(each), quality.about(each))
+        for each in quality.by_question(workflow, window, now)
+    ]
+
+
 def grouped(workflow: Workflow, window: Window, group: str) -> list[Group]:
-    """The groups that have anything to show, and every label that is asked about now."""
+    """By all but questions: the groups that have anything to show, and every label that is asked about now."""
     routed = {} if group == "reviewer" else flow.routed(workflow, window, group)
     tallies = people.tallies(workflow, window, group)
     seconds = people.review_seconds(workflow, window, group)

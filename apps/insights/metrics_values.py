@@ -18,7 +18,7 @@ from apps.reviews.exports_query import parse_moment, to_instant
 from apps.stats.rates import NO_DATA
 from apps.workflows.models import Workflow
 
-GROUPS = ("label", "reviewer", "day", "confidence")
+GROUPS = ("label", "reviewer", "day", "confidence", "question")
 # Finer where confident models put most of their answers.
 CONFIDENCE_EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
@@ -67,23 +67,30 @@ def parse_window(params: Mapping[str, str], workflow: Workflow) -> Window:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A count, a sum or a percentile of everything in the window; `of` says from how many it was taken."""
+    """A count, a sum or a percentile of everything in the window; `of` says from how many it was taken.
+
+    Not `exact`: estimated from answers, with `low` and `high` where an interval is known.
+    """
 
     value: float | None
     of: int | None = None
     unit: str = ""
     reason: str | None = None
+    exact: bool = True
+    low: float | None = None
+    high: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The form of a rate: a count is its own numerator, and `exact` says there is no interval to give."""
+        """The form of a rate: a count is its own numerator, and `exact` says everything was counted."""
         shape = {
             "value": self.value,
             "numerator": None if self.unit else self.value,
             "denominator": self.of,
-            "low": None,
-            "high": None,
-            "exact": True,
+            "low": self.low,
+            "high": self.high,
         }
+        if self.exact:
+            shape["exact"] = True
         return shape | {key: text for key, text in (("unit", self.unit), ("reason", self.reason)) if text}
 
 

@@ -47,7 +47,7 @@ def test_nothing_is_added_to_what_the_pages_show(workflow: Workflow, maya: Calle
     assert [group["key"] for group in answer["groups"]] == [group["key"] for group in shown["groups"]]
 
 
-@pytest.mark.parametrize("group", ["label", "reviewer", "day", "confidence"])
+@pytest.mark.parametrize("group", ["label", "reviewer", "day", "confidence", "question"])
 def test_groups(workflow: Workflow, maya: Caller, group: str) -> None:
     make_task(workflow)
     response = maya.get(GET, group=group, **{"from": "2026-11-01", "to": "2026-11-30"})
