@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -47,6 +48,14 @@ def history(workflow: Workflow, label: str) -> QuerySet[Certificate]:
     )
 
 
+def has_run_out(certificate: Certificate, now: datetime) -> bool:
+    """By whole days of the workflow's time zone: the night that tries to renew it is the one that ends it."""
+    if certificate.expires_at is None:
+        return False
+    zone = ZoneInfo(certificate.workflow.time_zone)
+    return timezone.localtime(certificate.expires_at, zone).date() <= timezone.localtime(now, zone).date()
+
+
 def end_certificate(certificate: Certificate, because: Certificate.Ended, now: datetime) -> bool:
     """Whether it was in force until now; `certificate` itself is brought up to date."""
     ended = Certificate.objects.filter(pk=certificate.pk, ended_at=None).update(
@@ -74,7 +83,7 @@ def attempt_number(workflow: Workflow, question: Question, label: str) -> int:
 def _relied_on(workflow: Workflow) -> QuerySet[Certificate]:
     return Certificate.objects.filter(
         workflow=workflow, outcome=Certificate.Outcome.CERTIFIED, ended_at=None
-    ).select_related("run", "question")
+    ).select_related("run__policy", "question", "workflow")
 
 
 def _basis(workflow: Workflow) -> Basis | None:

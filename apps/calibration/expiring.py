@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from apps.calibration.certs import certificates_in_force, end_certificate
+from apps.calibration.certs import certificates_in_force, end_certificate, has_run_out
 from apps.calibration.demotion import demote
 from apps.calibration.incidents import Finding, open_incident
 from apps.calibration.models import Certificate, Incident
@@ -64,7 +64,7 @@ def _expiry(policy: Policy, certificate: Certificate, now: datetime) -> _Expiry 
     rule = policy.rules["labels"].get(certificate.label)
     acts = rule is not None and Autonomy(rule["autonomy"]).may_act
     name = certificate.question.option_names[certificate.label]
-    if certificate.expires_at is not None and certificate.expires_at <= now:
+    if has_run_out(certificate, now):
         return _Expiry(certificate, name, None, acts)
     if not acts or not _acted_before(certificate, now - CHECKED_WITHIN):
         return None

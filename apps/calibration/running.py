@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.calibration.certs import end_certificate, end_changed, in_force_under
+from apps.calibration.certs import end_certificate, end_changed, has_run_out, in_force_under
 from apps.calibration.changes import watch_changes
 from apps.calibration.computing import Json, compute
 from apps.calibration.looking import Look, look
@@ -120,7 +120,7 @@ def _certify(run: CalibrationRun, found: Look, result: Json, now: datetime) -> C
 
 def _stays(held: Certificate, new: Certificate, rule: LabelRule, now: datetime) -> bool:
     """Whether the certificate there is goes further than a new one; an expired one goes nowhere."""
-    if held.expires_at is not None and held.expires_at <= now:
+    if has_run_out(held, now):
         return False
     acts_on_it = rule.autonomy.may_act and rule.threshold in held.certified
     reached = rule.threshold if acts_on_it else min(held.certified)

@@ -115,3 +115,19 @@ def test_a_label_that_acts_for_less_than_four_weeks_is_not_judged_by_its_checks(
     certify(workflow)
     insert_past(workflow, later([UNCHECKED] * 5, NOW + 3 * WEEK), prefix="late")
     assert expire(workflow=workflow, now=NOW + 5 * WEEK) == []
+
+
+def test_the_night_of_its_last_day_renews_it_or_ends_it(workflow: Workflow) -> None:
+    certificate = certify(workflow)
+    disputed = later([replace(REVIEWED, answer="spam")] * 100, NOW + 11 * WEEK)
+    insert_past(workflow, [replace(each, answer="spam", p=0.7) for each in disputed], prefix="no")
+    insert_past(workflow, later([REVIEWED] * 300, NOW + 11 * WEEK), prefix="yes")
+    insert_past(workflow, later([AUDITED] * 30, NOW + 11 * WEEK), prefix="checked")
+    last_night = NOW + 12 * WEEK - timedelta(hours=6)
+    assert len(look_tonight(now=last_night)) == 1
+    renewed, before = history(workflow, "lead")
+    assert (before, before.ended_because, renewed.certified[-1]) == (certificate, "renewed", 0.71)
+    assert look_tonight(now=last_night + timedelta(days=1)) == []
+    active = active_policy(workflow)
+    assert active is not None
+    assert active.rules["labels"]["lead"]["threshold"] == 0.71
