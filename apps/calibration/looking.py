@@ -91,7 +91,7 @@ def _inputs(
     promised = sum(not each for each in refusals.values())
     start_on, end_on = window_days(workflow, now, WINDOW_WEEKS)
     nothing = LabelCounts((), start_on, None)
-    delta = _delta(settings, promised)
+    delta = risk_of_a_label(settings, promised)
     return {
         "forced": sorted(forced),
         "window": {"start_on": start_on.isoformat(), "end_on": end_on.isoformat(), "weeks": WINDOW_WEEKS},
@@ -117,7 +117,8 @@ def _inputs(
     }
 
 
-def _delta(settings: CalibrationSettings, labels: int) -> float:
+def risk_of_a_label(settings: CalibrationSettings, labels: int) -> float:
+    """What all attempts for one label may spend together; `labels` share one promise where it is for all."""
     # Rounded, so that 1 - 0.95 is the 0.05 that people mean.
     delta = round(1 - settings.confidence, 12)
     if settings.scope == CalibrationSettings.Scope.ALL_LABELS and labels:

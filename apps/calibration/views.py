@@ -14,6 +14,7 @@ from apps.accounts.http import PersonRequest
 from apps.calibration.counts import count_labels
 from apps.calibration.evidence import changed_gates
 from apps.calibration.policy_form import PolicyForm
+from apps.calibration.views_planner import planner_context
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
 from apps.policies.errors import NotADraft
@@ -142,6 +143,7 @@ def _policy_page(
         "previous": previous,
         "way_back": policy_diff(active.rules, previous.rules, questions) if active and previous else [],
         "versions": policy_versions(workflow),
+        **(planner_context(workflow) if active else {}),
     }
     return render(request, "calibration/policy.html", context, status=status)
 
