@@ -202,6 +202,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },
+    "recalibrate": {
+        "task": "apps.calibration.tasks.recalibrate",
+        "schedule": 1800.0,
+        "options": {"expires": 1800.0},
+    },
     "trials": {
         "task": "apps.calibration.tasks.run_trials",
         "schedule": 15.0,
