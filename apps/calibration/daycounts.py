@@ -25,23 +25,33 @@ BATCH = 20_000
 _LOCK = 4_201
 """First half of the key of an advisory lock, the workflow is the second: two readers never count the same twice."""
 
+GROUP_ORDER = """sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
+    || convert_to(item.external_id, 'UTF8')))"""
+"""An item's place in its group by a keyed hash (`draw.group_hash_pads`), which no answer can move."""
+
 _KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open"
 
-# `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
-# reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer. `nth` is
-# an item's place in its group by a keyed hash, which no answer can move.
-_REFRESH = f"""
+# Those that were noted, and all that belong together with them.
+_TAKE = """
 WITH taken AS (
     DELETE FROM calibration_touched WHERE id IN (
         SELECT id FROM calibration_touched WHERE workflow_id = %(workflow)s ORDER BY id LIMIT %(batch)s)
     RETURNING item_id
-), affected AS (
-    SELECT item_id FROM taken
-    UNION
-    SELECT other.id FROM taken
-    JOIN items_item item ON item.id = taken.item_id AND item.group_key <> ''
-    JOIN items_item other ON other.workflow_id = item.workflow_id AND other.group_key = item.group_key
-        AND other.group_key <> ''
+)
+SELECT item_id FROM taken
+UNION
+SELECT other.id FROM taken
+JOIN items_item item ON item.id = taken.item_id AND item.group_key <> ''
+JOIN items_item other ON other.workflow_id = item.workflow_id AND other.group_key = item.group_key
+    AND other.group_key <> ''
+"""
+# The items are given as values, not joined to: so it is known how few they are, and each is looked up by its key.
+# `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
+# reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer. Of
+# a group the first counts.
+_REFRESH = f"""
+WITH affected AS (
+    SELECT unnest(%(items)s::bigint[]) AS item_id
 ), routed AS (
     SELECT route.item_id,
            (route.created_at AT TIME ZONE %(zone)s)::date AS day,
@@ -59,9 +69,7 @@ WITH taken AS (
            route.drawn AND label.id IS NULL AS undone,
            item.group_key <> '' AND route.open_but_threshold AND row_number() OVER (
                PARTITION BY item.group_key, route.question_set_id, decision.model, route.open_but_threshold
-               ORDER BY CASE WHEN item.group_key <> '' THEN
-                   sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
-                                              || convert_to(item.external_id, 'UTF8'))) END, item.id
+               ORDER BY CASE WHEN item.group_key <> '' THEN {GROUP_ORDER} END, item.id
            ) > 1 AS beside
     FROM affected
     JOIN items_route route ON route.item_id = affected.item_id AND route.superseded_at IS NULL
@@ -104,12 +112,12 @@ WITH taken AS (
     ON CONFLICT (item_id) DO UPDATE SET count_id = excluded.count_id, state = excluded.state
         WHERE (had.count_id, had.state) <> (excluded.count_id, excluded.state)
 )
-SELECT count(*) FROM taken
+SELECT 1
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
 
 
 def refresh(workflow: Workflow) -> int:
-    """Brings the counts up to what is committed; returns how many notes were worked off.
+    """Brings the counts up to what is committed; returns how many items were counted anew.
 
     In transactions of at most `BATCH` notes, so that the first time over a long history holds nothing up for long.
     """
@@ -123,8 +131,8 @@ def refresh(workflow: Workflow) -> int:
         "batch": BATCH,
     }
     done = 0
-    while taken := _refresh_some(values):
-        done += taken
+    while items := _refresh_some(values):
+        done += items
     return done
 
 
@@ -137,5 +145,8 @@ def _refresh_some(values: dict[str, Any]) -> int:
             return 0
         with transaction.atomic():
             cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, values["workflow"]])
-            cursor.execute(_REFRESH, values)
-            return int(cursor.fetchone()[0])
+            cursor.execute(_TAKE, values)
+            items = [row[0] for row in cursor.fetchall()]
+            if items:
+                cursor.execute(_REFRESH, values | {"items": items})
+            return len(items)
