@@ -41,7 +41,9 @@ def what_it_cannot_show(n: int, nowhere: int, *, has_option: bool) -> tuple[str,
     """`n` are the examples that belong somewhere. `has_option`: the question has an answer for what belongs nowhere."""
     sentences = []
     if n < ASKED_FOR:
-        sentences.append(f"{n} examples: fewer than the {ASKED_FOR} that this test asks for.")
+        sentences.append(
+            f"Of those that belong somewhere there are {n}: fewer than the {ASKED_FOR} that this test asks for."
+        )
     if n:
         seen = 1 - (1 - TARGET) ** n
         rarer = 1 - (1 - TARGET / 5) ** n

@@ -41,7 +41,7 @@ def test_it_works(client: Client) -> None:
     assert send(client) == 302
     trial = Trial.objects.get()
     page = f"{BASE}{trial.pk}/"
-    assert "4 in all, 0 without a label" in read(client, page)
+    assert "4, 0 of them without a label" in read(client, page)
     assert client.post(f"{page}start/", {"models": ["stand-in"]}).status_code == 302
     assert "of 4 asked" in read(client, page)
     assert work_on_next_trial(now=lambda: NOW, client_for=answering(lambda text: "spam"))

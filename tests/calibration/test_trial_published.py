@@ -75,7 +75,7 @@ def test_they_are_shown(workflow: Workflow, tickets: bytes, mara: User, signed_i
     trial = run(make_trial(workflow, tickets, name="tickets.jsonl"), NOBODY)
     page = signed_in(mara).get(f"/w/leads/calibration/trials/{trial.pk}/").content.decode()
     assert "clef-flash" in page
-    assert "15 examples: fewer than the 50" in page
+    assert "there are 15: fewer than the 50" in page
     assert "At most one level off" in page
 
 

@@ -101,7 +101,7 @@ def test_pairs_in_plain_words() -> None:
 
 def test_few_examples_say_what_they_cannot_show() -> None:
     few = " ".join(what_it_cannot_show(20, 2, has_option=True))
-    assert "20 examples: fewer than the 50" in few
+    assert "there are 20: fewer than the 50" in few
     assert "59 are needed" in few
     assert "2 of the examples belong nowhere" in few
     fifty = " ".join(what_it_cannot_show(50, 10, has_option=True))
