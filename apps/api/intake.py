@@ -20,7 +20,7 @@ from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import Intake, add_items
 from apps.reviews.models import ReviewTask
 from apps.reviews.selectors import hidden_from
-from apps.sources.enclosures import from_base64, to_pictures
+from apps.sources.images.enclosures import from_base64, to_pictures
 from apps.sources.mail.incoming import mail_to_incoming
 from apps.sources.mail.parsing import parse_mail
 from apps.sources.mail.sniffing import NotMail

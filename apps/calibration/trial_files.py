@@ -23,12 +23,12 @@ from apps.calibration.trial_values import (
 )
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.pipeline.incoming import Incoming, check_incoming
-from apps.sources.chunks import ByteStream
-from apps.sources.column_names import plain
-from apps.sources.columns import Roles, suggest_roles
-from apps.sources.files import Row, read_rows
-from apps.sources.tables import UnreadableFile
-from apps.sources.understanding import Understanding, understand
+from apps.sources.tables.chunks import ByteStream
+from apps.sources.tables.column_names import plain
+from apps.sources.tables.columns import Roles, suggest_roles
+from apps.sources.tables.csv_rows import UnreadableFile
+from apps.sources.tables.reading import Row, read_rows
+from apps.sources.tables.understanding import Understanding, understand
 from apps.workflows.models import Question
 
 PRESENT = "present"

@@ -33,7 +33,7 @@ from apps.calibration.trials import (
 )
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
-from apps.sources.understanding import SAMPLE_BYTES
+from apps.sources.tables.understanding import SAMPLE_BYTES
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
 from apps.workflows.selectors import current_question_set

@@ -14,7 +14,7 @@ from apps.items.models import Item
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import add_items
 from apps.reviews.models import ReviewTask
-from apps.sources.enclosures import RawFile, to_attachments
+from apps.sources.images.enclosures import RawFile, to_attachments
 from apps.sources.mail.incoming import mail_to_incoming
 from apps.sources.mail.parsing import parse_mail
 from apps.workflows.models import Workflow

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from apps.demo.measuring import Bench, paused, rate, timed
 from apps.items.models import Item, ItemContent
-from apps.sources.files import read_rows, read_sample
-from apps.sources.importing import Import
-from apps.sources.understanding import understand
+from apps.sources.tables.importing import Import
+from apps.sources.tables.reading import read_rows, read_sample
+from apps.sources.tables.understanding import understand
 
 
 def measure_import(bench: Bench, folder: Path, *, rows: int) -> dict[str, Any]:

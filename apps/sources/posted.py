@@ -11,7 +11,7 @@ from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import step
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.limits import MAX_MAIL_BYTES
-from apps.sources.enclosures import from_base64, to_pictures
+from apps.sources.images.enclosures import from_base64, to_pictures
 from apps.sources.mail.incoming import mail_to_incoming
 from apps.sources.mail.parsing import ParsedMail, parse_mail
 from apps.sources.mail.sniffing import NotMail

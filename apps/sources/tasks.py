@@ -5,8 +5,9 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from apps.sources import uploading, uploads
 from apps.sources.mailbox.looking import look_at_next_mailbox
+from apps.sources.uploads import services
+from apps.sources.uploads.working import work_on_next_upload
 from apps.sources.wake import wake
 from apps.sources.webhooks import working
 
@@ -24,13 +25,13 @@ def sweep_deliveries() -> None:
 @shared_task
 def work_on_uploads() -> None:
     """One at a time, and then back into the queue: decisions stand there, too."""
-    if uploading.work_on_next_upload(now=timezone.now):
-        wake(uploads.TASK)
+    if work_on_next_upload(now=timezone.now):
+        wake(services.TASK)
 
 
 @shared_task
 def sweep_uploads() -> None:
-    uploads.sweep_uploads(now=timezone.now())
+    services.sweep_uploads(now=timezone.now())
 
 
 @shared_task

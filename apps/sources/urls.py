@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from apps.sources import views_sources, views_uploads
+from apps.sources import views_sources
+from apps.sources.uploads import views
 from apps.sources.webhooks.views import hook
 
 app_name = "sources"
@@ -16,27 +17,27 @@ urlpatterns = [
         views_sources.delivery_again,
         name="delivery_again",
     ),
-    path("w/<slug:slug>/sources/uploads/", views_uploads.uploads, name="uploads"),
-    path("w/<slug:slug>/sources/uploads/new/", views_uploads.upload_new, name="upload_new"),
-    path("w/<slug:slug>/sources/uploads/<int:upload_id>/", views_uploads.upload, name="upload"),
+    path("w/<slug:slug>/sources/uploads/", views.uploads, name="uploads"),
+    path("w/<slug:slug>/sources/uploads/new/", views.upload_new, name="upload_new"),
+    path("w/<slug:slug>/sources/uploads/<int:upload_id>/", views.upload, name="upload"),
     path(
         "w/<slug:slug>/sources/uploads/<int:upload_id>/decide/",
-        views_uploads.upload_decide,
+        views.upload_decide,
         name="upload_decide",
     ),
     path(
         "w/<slug:slug>/sources/uploads/<int:upload_id>/import/",
-        views_uploads.upload_import,
+        views.upload_import,
         name="upload_import",
     ),
     path(
         "w/<slug:slug>/sources/uploads/<int:upload_id>/cancel/",
-        views_uploads.upload_cancel,
+        views.upload_cancel,
         name="upload_cancel",
     ),
     path(
         "w/<slug:slug>/sources/uploads/<int:upload_id>/refused.csv",
-        views_uploads.upload_refused,
+        views.upload_refused,
         name="upload_refused",
     ),
 ]

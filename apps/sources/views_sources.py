@@ -13,7 +13,7 @@ from apps.core.errors import Conflict
 from apps.core.htmx import render
 from apps.sources.models import Delivery, Source
 from apps.sources.selectors import sources_of
-from apps.sources.selectors_uploads import upload_page
+from apps.sources.uploads.selectors import upload_page
 from apps.sources.webhooks.working import pause, resume, work_again
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role

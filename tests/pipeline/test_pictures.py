@@ -27,7 +27,7 @@ from apps.pipeline.intake import add_items
 from apps.pipeline.pictures import Prepared, prepare_requests
 from apps.pipeline.processing import decide_batch
 from apps.routing.explain import explain
-from apps.sources.enclosures import RawFile, to_attachments
+from apps.sources.images.enclosures import RawFile, to_attachments
 from apps.workflows.models import Endpoint, Workflow
 from tests.factories import NOW
 from tests.sources.pictures import drawn, noisy

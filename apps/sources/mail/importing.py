@@ -9,11 +9,11 @@ from datetime import datetime
 from apps.core.errors import FieldProblem
 from apps.items.models import Mail
 from apps.pipeline.incoming import check_incoming
-from apps.sources.importing import Counts, RefusedRow
 from apps.sources.mail.adding import add_mails
 from apps.sources.mail.incoming import mail_to_incoming
 from apps.sources.mail.parsing import NotMail, ParsedMail, parse_mail
 from apps.sources.mail.reading import RawMail
+from apps.sources.tables.importing import Counts, RefusedRow
 from apps.workflows.models import Workflow
 
 SOURCE = "mail"

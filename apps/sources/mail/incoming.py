@@ -8,10 +8,10 @@ from typing import Any
 from apps.core.text import repaired
 from apps.pipeline import limits
 from apps.pipeline.incoming import Incoming, IncomingMail
-from apps.sources.enclosures import to_attachments
+from apps.sources.images.enclosures import to_attachments
 from apps.sources.mail.parsing import ParsedMail
 from apps.sources.mail.quotes import to_read
-from apps.sources.records import repaired_value
+from apps.sources.tables.records import repaired_value
 from apps.workflows.models import Workflow
 
 NO_TEXT = "(no text)"

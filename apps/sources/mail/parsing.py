@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from apps.core.text import repaired
 from apps.pipeline import limits
-from apps.sources.enclosures import RawFile
+from apps.sources.images.enclosures import RawFile
 from apps.sources.mail.headers import Address, Headers, read_date
 from apps.sources.mail.quotes import Piece, split_text
 from apps.sources.mail.signs import Signs, read_signs

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from apps.pipeline import limits
-from apps.sources.tables import UnreadableFile
+from apps.sources.tables.csv_rows import UnreadableFile
 
 SUFFIXES = {".eml", ".emlx", ".mbox", ".mbx"}
 _LINE = 64 * 1024

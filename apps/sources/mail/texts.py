@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from apps.pipeline import limits
-from apps.sources.enclosures import RawFile
+from apps.sources.images.enclosures import RawFile
 from apps.sources.mail import calendars, html_text
 from apps.sources.mail.charsets import codec_of, decode
 from apps.sources.mail.headers import Headers

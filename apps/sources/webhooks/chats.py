@@ -9,7 +9,7 @@ from typing import Any
 from apps.core.secrets import SecretMissing, secret
 from apps.items.models import Item
 from apps.pipeline.incoming import IncomingAttachment
-from apps.sources.enclosures import RawFile, to_attachments
+from apps.sources.images.enclosures import RawFile, to_attachments
 from apps.sources.models import Source
 from apps.sources.webhooks.media import MediaClient, NotFetched
 from apps.sources.webhooks.reading import Look, Reading

@@ -10,7 +10,7 @@ from apps.core.errors import FieldProblem
 from apps.core.text import repaired
 from apps.pipeline.incoming import Incoming
 from apps.sources.mail.parsing import ParsedMail
-from apps.sources.records import repaired_value
+from apps.sources.tables.records import repaired_value
 
 LONGEST_NOTE = 500
 MOST_NAMED = 10

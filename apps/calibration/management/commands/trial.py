@@ -18,8 +18,8 @@ from apps.calibration.trial_results import result_of
 from apps.calibration.trial_running import work_on_next_trial
 from apps.calibration.trials import choices_for, create_trial, start_trial
 from apps.core.errors import Conflict, InvalidInput
-from apps.sources.files import read_sample
-from apps.sources.tables import UnreadableFile
+from apps.sources.tables.csv_rows import UnreadableFile
+from apps.sources.tables.reading import read_sample
 from apps.workflows.models import Endpoint, Workflow
 from apps.workflows.selectors import current_question_set
 

@@ -12,14 +12,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.core.errors import InvalidInput
-from apps.sources.files import read_rows, read_sample
-from apps.sources.importing import Import, RefusedRow
+from apps.sources.images.files import is_picture_path, read_pictures
 from apps.sources.mail.importing import MailImport
 from apps.sources.mail.reading import is_mail_path, read_mails
-from apps.sources.picture_files import is_picture_path, read_pictures
-from apps.sources.tables import UnreadableFile
-from apps.sources.times import TimeFormat
-from apps.sources.understanding import Overrides, Understanding, understand
+from apps.sources.tables.csv_rows import UnreadableFile
+from apps.sources.tables.importing import Import, RefusedRow
+from apps.sources.tables.reading import read_rows, read_sample
+from apps.sources.tables.times import TimeFormat
+from apps.sources.tables.understanding import Overrides, Understanding, understand
 from apps.workflows.models import Workflow
 
 SOME_REFUSED = 3

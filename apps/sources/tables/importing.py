@@ -1,0 +1,152 @@
+"""Files of items, handed to intake in batches; or only looked at, to say what would happen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from apps.core.errors import FieldProblem
+from apps.items.models import Item
+from apps.pipeline.incoming import Incoming
+from apps.pipeline.intake import Prepared, add_prepared, prepare
+from apps.sources.tables.reading import Row
+from apps.workflows.models import Workflow
+
+SOURCE = "file"
+BATCH = 2_000
+BATCH_CHARACTERS = 8 * 1024 * 1024
+"""Rows of a batch are in memory together: a few large ones make a batch, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """`is_changed`: the external id is taken by an item with other content. `external_id` is "" when not known."""
+
+    number: int
+    problems: tuple[FieldProblem, ...]
+    is_changed: bool = False
+    external_id: str = ""
+
+
+@dataclass(slots=True)
+class Counts:
+    """`repaired` counts characters that had to be replaced in rows that were taken."""
+
+    accepted: int = 0
+    existing: int = 0
+    changed: int = 0
+    refused: int = 0
+    repaired: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.accepted + self.existing + self.changed + self.refused
+
+
+@dataclass(slots=True)
+class Import:
+    """One run over any number of files; `counts` grow with every row that was taken or refused."""
+
+    workflow: Workflow
+    dry_run: bool = False
+    counts: Counts = field(default_factory=Counts)
+    _seen: dict[bytes, bytes] = field(default_factory=dict)
+
+    def take(self, rows: Iterable[Row], *, now: datetime, reads_ahead: bool = False) -> Iterator[RefusedRow]:
+        """Hands in what can be taken, batch by batch, and yields what cannot. Raises what reading raises.
+
+        With `reads_ahead` the next batch is read and prepared in a thread meanwhile: only for rows that come
+        without asking the database.
+        """
+        batches = _prepared(rows)
+        for batch, prepared in _ahead(batches) if reads_ahead else batches:
+            readable = [row for row in batch if row.incoming is not None]
+            refused = self._preview(prepared) if self.dry_run else self._add(prepared, now)
+            numbered = [
+                RefusedRow(readable[index].number, problems, is_changed, _name(prepared.incoming[index]))
+                for index, problems, is_changed in refused
+            ]
+            lost = {row.number for row in numbered}
+            self.counts.repaired += sum(row.repaired for row in readable if row.number not in lost)
+            unreadable = [RefusedRow(row.number, row.problems) for row in batch if row.incoming is None]
+            for row in sorted([*numbered, *unreadable], key=lambda row: row.number):
+                self._count(row)
+                yield row
+
+    def _count(self, row: RefusedRow) -> None:
+        if row.is_changed:
+            self.counts.changed += 1
+        else:
+            self.counts.refused += 1
+
+    def _add(self, prepared: Prepared, now: datetime) -> list[tuple[int, tuple[FieldProblem, ...], bool]]:
+        intake = add_prepared(workflow=self.workflow, prepared=prepared, source=SOURCE, now=now)
+        self.counts.accepted += intake.created
+        self.counts.existing += intake.existing
+        return [(each.index, each.problems, each.is_conflict) for each in intake.refused]
+
+    def _preview(self, prepared: Prepared) -> list[tuple[int, tuple[FieldProblem, ...], bool]]:
+        # Remembers digests of all rows, about 150 bytes each, to tell twins in a file as intake would.
+        refused = [(index, each.problems, False) for index, each in prepared.refused.items()]
+        stored = dict(
+            Item.objects.filter(workflow=self.workflow, external_id__in=prepared.first_of).values_list(
+                "external_id", "content_hash"
+            )
+        )
+        for index, each in enumerate(prepared.incoming):
+            if index in prepared.refused:
+                continue
+            name = hashlib.blake2b(each.external_id.encode(), digest_size=16).digest()
+            content = bytes.fromhex(each.content_hash)[:16]
+            there = stored.get(each.external_id)
+            before = bytes.fromhex(there)[:16] if there else self._seen.get(name)
+            self._seen.setdefault(name, content)
+            if before is None:
+                self.counts.accepted += 1
+            elif before == content:
+                self.counts.existing += 1
+            else:
+                refused.append((index, (FieldProblem("external_id", "is taken by other content"),), True))
+        return refused
+
+
+Batch = tuple[list[Row], Prepared]
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, batches, None)
+        while (batch := following.result()) is not None:
+            following = pool.submit(next, batches, None)
+            yield batch
+
+
+def _prepared(rows: Iterable[Row]) -> Iterator[Batch]:
+    for batch in _batches(rows):
+        yield batch, prepare([row.incoming for row in batch if row.incoming is not None])
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += 0 if row.incoming is None else _size(row.incoming)
+        if len(batch) >= BATCH or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _name(incoming: Incoming) -> str:
+    """A row may be refused because its id is none."""
+    return incoming.external_id if isinstance(incoming.external_id, str) else ""
+
+
+def _size(incoming: Incoming) -> int:
+    """Roughly, in characters."""
+    return len(incoming.state) if isinstance(incoming.state, str) else len(str(incoming.state))
