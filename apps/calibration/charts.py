@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-WIDTH, LEFT, RIGHT = 480, 50, 466
+WIDTH, LEFT, RIGHT = 480, 50, 454
 _TOP, _PLOT_HEIGHT, _ROW = 42, 210, 18
 
 Mark = Literal["dot", "square"]
@@ -93,8 +93,8 @@ def to_percent(share: float) -> str:
 class Drawing:
     """A plot with its axes, caption and legend; what is drawn later lies on top.
 
-    `caption` stands above it and `source` below, both also in the file; `about` says in a sentence what is seen.
-    `has_top_ticks` leaves room for a second scale above the plot.
+    `caption` stands above it and the lines of `source` below, both also in the file; `about` says in a sentence
+    what is seen. `has_top_ticks` leaves room for a second scale above the plot.
     """
 
     def __init__(
@@ -132,7 +132,8 @@ class Drawing:
     # What can be drawn.
 
     def curve(self, points: Iterable[tuple[float, float]], look: Line) -> None:
-        places = " ".join(f"{self.across(x)},{self.upwards(y)}" for x, y in points)
+        """Points above the plot are left out: at its upper edge they would look like what they are not."""
+        places = " ".join(f"{self.across(x)},{self.upwards(y)}" for x, y in points if y <= self.y.high)
         if places:
             self._add("polyline", look, points=places)
 
@@ -185,7 +186,7 @@ class Drawing:
         taken: list[float] = []
         for value, words in ticks:
             at = self.across(value)
-            if all(abs(at - other) >= 40 for other in taken):
+            if all(abs(at - other) >= 76 for other in taken):
                 taken.append(at)
                 self._add("line", "axis", x1=at, x2=at, y1=self.top - 4, y2=self.top)
                 self._words(words, at, self.top - 7, anchor="middle")
@@ -208,19 +209,16 @@ class Drawing:
         done._finish()
         return ET.tostring(done._svg, encoding="unicode")
 
-    def __html__(self) -> str:
-        """Django's word for text that needs no escaping: all of it went through an XML writer."""
-        return self.to_svg()
-
     def _finish(self) -> None:
         start = self.bottom + 52
         for place, (sample, words) in enumerate(self._legend):
-            x, y = LEFT + place % 2 * 212, start + place // 2 * _ROW
+            x, y = LEFT + place % 2 * 204, start + place // 2 * _ROW
             self._sample(sample, x, y - 4)
             self._words(words, x + 28, y)
         end = start + (len(self._legend) + 1) // 2 * _ROW
-        self._words(self.source, LEFT, end + 2)
-        height = end + 14
+        for place, line in enumerate(self.source.splitlines()):
+            self._words(line, LEFT, end + 2 + place * _ROW)
+        height = end + 14 + self.source.count("\n") * _ROW
         self._paper.set("height", str(height))
         for name, value in (("viewBox", f"0 0 {WIDTH} {height}"), ("width", WIDTH), ("height", height)):
             self._svg.set(name, str(value))

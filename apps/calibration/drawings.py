@@ -24,6 +24,10 @@ class Words:
     of: str
     source: str
 
+    @property
+    def with_intervals(self) -> str:
+        return f"{self.source} · 95 % intervals"
+
 
 def draw_reliability(found: Reliability, words: Words) -> Drawing:
     """Each bin's mean probability against how often people agreed, with its interval; the diagonal is exact."""
@@ -33,7 +37,7 @@ def draw_reliability(found: Reliability, words: Words) -> Drawing:
     drawing = Drawing(
         caption=f"Reliability: {words.of}",
         about=_about_reliability(found),
-        source=words.source,
+        source=words.with_intervals,
         x=said,
         y=true,
     )
@@ -44,9 +48,9 @@ def draw_reliability(found: Reliability, words: Words) -> Drawing:
         drawing.whisker(each.confidence, each.accuracy.low, each.accuracy.high)
         says = f"{_one(each.confidence)} said, {_says(each.accuracy)} agreed, {each.items} answers"
         drawing.mark(each.confidence, each.accuracy.value, says, is_hollow=each.is_hollow)
-    drawing.legend(("dot", "a bin, 95 % interval"), ("ideal", "probabilities that are exact"))
+    drawing.legend(("dot", "a bin of answers"), ("ideal", "exact probabilities"))
     if any(each.is_hollow for each in found.bins):
-        drawing.legend(("hollow", f"fewer than {HOLLOW_BELOW} answers"))
+        drawing.legend(("hollow", f"under {HOLLOW_BELOW} answers"))
     return drawing
 
 
@@ -58,24 +62,27 @@ def draw_bands(bands: Sequence[Band], words: Words) -> Drawing:
         for rate, mark in ((band.reviewed, "dot"), (band.audited, "square"))
         if rate.value is not None
     ]
-    lowest = min((min(band.low, 1 - (rate.high or 0.0)) for band, rate, _ in shown), default=0.5)
-    said = Axis.down_to("Probability the model gave", lowest)
+    lowest = min((1 - (rate.high or 0.0) for _, rate, _ in shown), default=0.5)
     true = Axis.down_to("Share people agreed with", lowest)
+    # All below the grid is one band, drawn no wider than the next: the others have the room.
+    is_below = any(band.low < GRID[0] for band, _, _ in shown)
+    said = Axis("Probability the model gave", 0.4 if is_below else 0.5, 1.0, 0.1)
     drawing = Drawing(
         caption=f"Reliability: {words.of}",
         about="How often people agreed where the model's probability lay in a band; reviews and blind checks apart.",
-        source=words.source,
+        source=words.with_intervals,
         x=said,
         y=true,
     )
-    drawing.curve([(said.low, said.low), (1, 1)], "ideal")
+    least = max(said.low, true.low)
+    drawing.curve([(least, least), (1, 1)], "ideal")
     for band, rate, mark in shown:
         _draw_band(drawing, band, rate, "dot" if mark == "dot" else "square")
     drawing.legend(
-        ("dot", "reviews, 95 % interval"),
-        ("square", "blind checks, 95 % interval"),
-        ("ideal", "probabilities that are exact"),
-        ("hollow", f"fewer than {HOLLOW_BELOW} answers"),
+        ("dot", "reviews"),
+        ("square", "blind checks"),
+        ("ideal", "exact probabilities"),
+        ("hollow", f"under {HOLLOW_BELOW} answers"),
     )
     return drawing
 
@@ -89,7 +96,7 @@ def draw_coverage(curve: Sequence[CurvePoint], words: Words) -> Drawing:
         about=f"The error among the most probable items; {_says(last.risk)} among all."
         if last
         else "No answers yet.",
-        source=words.source,
+        source=words.with_intervals,
         x=ALL_SHARES,
         y=risk,
         has_top_ticks=True,
@@ -97,7 +104,7 @@ def draw_coverage(curve: Sequence[CurvePoint], words: Words) -> Drawing:
     drawing.band([(each.coverage, each.risk.low or 0.0, each.risk.high or 0.0) for each in curve])
     drawing.curve([(each.coverage, each.risk.value or 0.0) for each in curve], "estimate")
     drawing.top_ticks(_crossings(curve))
-    drawing.legend(("estimate", "error, weighted"), ("band", "95 % interval, display only"))
+    drawing.legend(("estimate", "error, weighted"), ("band", "95 % interval"))
     return drawing
 
 

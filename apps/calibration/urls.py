@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.calibration import urls_trials, views, views_calibration, views_incidents
+from apps.calibration import urls_trials, views, views_calibration, views_incidents, views_recalibrate
 
 app_name = "calibration"
 urlpatterns = [
@@ -13,6 +13,13 @@ urlpatterns = [
         views_incidents.incident_close,
         name="incident_close",
     ),
+    path(
+        "w/<slug:slug>/calibration/charts/<slug:name>.<slug:form>",
+        views_calibration.chart,
+        name="chart",
+    ),
+    path("w/<slug:slug>/calibration/quality/", views_calibration.measured, name="quality"),
+    path("w/<slug:slug>/calibration/recalibrate/", views_recalibrate.recalibrate, name="recalibrate"),
     path("w/<slug:slug>/policy/", views.policy, name="policy"),
     path("w/<slug:slug>/policy/new/", views.policy_new, name="policy_new"),
     path("w/<slug:slug>/policy/back/", views.policy_back, name="policy_back"),

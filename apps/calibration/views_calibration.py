@@ -2,97 +2,137 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from apps.accounts.http import PersonRequest
+from apps.calibration.chart_files import FORMATS, LABEL_CHARTS, QUESTION_CHARTS, chart_file
 from apps.calibration.counts import WINDOW_WEEKS
 from apps.calibration.evidence import model_in_use
-from apps.calibration.recalibration import CONFIDENCE, LabelFinding, certificates
+from apps.calibration.incidents import open_incidents
+from apps.calibration.looking import look
+from apps.calibration.overview import (
+    MOST_CARDS,
+    Card,
+    cards_of,
+    confusion_rows,
+    history_of,
+    label_charts,
+    newest_runs,
+    question_charts,
+    slider_data,
+)
+from apps.calibration.quality import quality
+from apps.core.errors import Conflict
 from apps.core.htmx import render
-from apps.policies.readable import share
-from apps.stats.certificates import Step
-from apps.stats.rates import Rate, rate, unknown
 from apps.workflows.access import get_workflow_for
-from apps.workflows.models import Role
-
-
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    threshold: str
-    step: Step
-    passes: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A finding with its numbers as people read them; `certified` is "" where nothing is."""
-
-    finding: LabelFinding
-    threshold: str
-    target: str
-    certified: str
-    progress: float | None
-    steps: tuple[StepRow, ...]
-    reviewed: Rate
-    audited: Rate
-
-    @property
-    def standing(self) -> str:
-        """ "certified", "other" when only other thresholds than the one in force are, "open" or "none"."""
-        if self.finding.certificate is None:
-            return "none"
-        if not self.certified:
-            return "open"
-        return "certified" if self.finding.is_certified else "other"
+from apps.workflows.models import Question, Role, Workflow
+from apps.workflows.selectors import current_question_set
 
 
 @require_GET
 def overview(request: PersonRequest, slug: str) -> HttpResponse:
+    """`?question=` is the one whose figures are shown, `?label=` the label that is shown where there are many."""
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    findings = certificates(workflow=workflow, now=timezone.now())
+    questions = _questions(workflow)
+    question = _question(questions, request.GET.get("question"))
+    model = model_in_use(workflow)
     context = {
         "workflow": workflow,
-        "cards": [_card(finding) for finding in findings],
-        "model": model_in_use(workflow),
+        "questions": questions,
+        "question": question,
+        "model": model,
         "weeks": WINDOW_WEEKS,
-        "confidence": CONFIDENCE,
+        "incidents": open_incidents(workflow),
+        "runs": newest_runs(workflow),
     }
+    if question.is_routing:
+        context |= _labels(workflow, question, request.GET.get("label"), model)
     return render(request, "calibration/overview.html", context)
 
 
-def _card(finding: LabelFinding) -> Card:
-    certificate, bands = finding.certificate, finding.evidence.bands
-    certified = certificate.certified if certificate else ()
-    needed = certificate.needed if certificate else None
-    return Card(
-        finding=finding,
-        threshold=share(finding.rule.threshold),
-        target=share(finding.rule.target_error),
-        certified=_range(certified),
-        progress=certificate.labelled / needed if certificate and needed else None,
-        steps=tuple(
-            StepRow(share(step.threshold), step, step.threshold in certified)
-            for step in (certificate.walked if certificate else ())
-        ),
-        reviewed=_sum([band.reviewed for band in bands]),
-        # Pooled over bands, checks drawn at unequal rates would need weights.
-        audited=unknown("audit rates differed: see each band")
-        if finding.evidence.thinned_to is not None
-        else _sum([band.audited for band in bands]),
-    )
+@require_GET
+def measured(request: PersonRequest, slug: str) -> HttpResponse:
+    """One question's probabilities against what people said; a part of the overview, or a page of its own."""
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    question = _question(_questions(workflow), request.GET.get("question"))
+    found = quality(workflow=workflow, question=question, now=timezone.now())
+    context = {
+        "workflow": workflow,
+        "question": question,
+        "model": found.model,
+        "weeks": WINDOW_WEEKS,
+        "quality": found,
+        "charts": question_charts(found),
+        "question_query": f"?{urlencode({'question': question.key})}",
+        "confusion": confusion_rows(found),
+    }
+    return render(request, "calibration/quality.html", context, fragment="calibration/_quality_part.html")
 
 
-def _range(certified: tuple[float, ...]) -> str:
-    if not certified:
-        return ""
-    if len(certified) == 1:
-        return share(certified[0])
-    return f"{share(certified[-1])} to {share(certified[0])}"
+@require_GET
+def chart(request: PersonRequest, slug: str, name: str, form: str) -> HttpResponse:
+    """One of the page's charts as a file: SVG, or its numbers as CSV. `?question=` or `?label=` as on the page."""
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    if form not in FORMATS:
+        raise Http404("A chart is svg or csv.")
+    if name in QUESTION_CHARTS:
+        question = _question(_questions(workflow), request.GET.get("question"))
+        found = quality(workflow=workflow, question=question, now=timezone.now())
+        drawn, rows = question_charts(found).get(name), QUESTION_CHARTS[name](found)
+    elif name in LABEL_CHARTS:
+        card = _card(workflow, request.GET.get("label"))
+        drawn = label_charts(card, model_in_use(workflow))[name]
+        rows = LABEL_CHARTS[name](card)
+    else:
+        raise Http404("There is no such chart.")
+    if drawn is None:
+        raise Http404("There are too few answers for this chart.")
+    return chart_file(form, f"{workflow.slug}-{name}", drawn, rows)
 
 
-def _sum(rates: list[Rate]) -> Rate:
-    return rate(sum(each.numerator for each in rates), sum(each.denominator for each in rates))
+def _questions(workflow: Workflow) -> list[Question]:
+    return list(current_question_set(workflow).questions.all())
+
+
+def _question(questions: list[Question], key: str | None) -> Question:
+    """The one asked for, the routing question unless one is."""
+    found = next((each for each in questions if (each.key == key if key else each.is_routing)), None)
+    if found is None:
+        raise Http404("There is no such question.")
+    return found
+
+
+def _card(workflow: Workflow, label: str | None) -> Card:
+    try:
+        cards = cards_of(look(workflow=workflow, now=timezone.now()), {})
+    except Conflict as conflict:
+        raise Http404(str(conflict)) from conflict
+    found = next((card for card in cards if card.label == label), None)
+    if found is None:
+        raise Http404("The policy in force names no such label.")
+    return found
+
+
+def _labels(workflow: Workflow, question: Question, label: str | None, model: str | None) -> dict[str, Any]:
+    """Every label's line, and the cards of those that are shown."""
+    try:
+        found = look(workflow=workflow, now=timezone.now())
+    except Conflict:
+        # No policy in force that names a label: the page says so.
+        return {"cards": []}
+    cards = cards_of(found, history_of(workflow, question))
+    shown = cards
+    if len(cards) > MOST_CARDS:
+        shown = [card for card in cards if card.label == label] or cards[:1]
+    drawn = [(card, label_charts(card, model)) for card in shown]
+    return {
+        "cards": cards,
+        "settings": found.inputs["settings"],
+        "shown": [(card, charts, slider_data(card, charts["label"])) for card, charts in drawn],
+        "shows_all": shown is cards,
+    }

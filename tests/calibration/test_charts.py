@@ -28,14 +28,14 @@ def test_it_works() -> None:
     svg = parsed(drawing)
     assert svg.get("role") == "img"
     assert [svg.findtext(f"{NS}{tag}") for tag in ("title", "desc")] == ["Error: Spam", "What is seen."]
-    assert parts(drawing, "bound")[0].get("points") == "50.0,252.0 258.0,42.0 466.0,168.0"
+    assert parts(drawing, "bound")[0].get("points") == "50.0,252.0 252.0,42.0 454.0,168.0"
 
 
 def test_what_lies_outside_stays_inside() -> None:
     drawing = drawn()
     drawing.mark(1.5, 0.9, "far off")
     (dot,) = parts(drawing, "dot")
-    assert (dot.get("cx"), dot.get("cy")) == ("466", "42")
+    assert (dot.get("cx"), dot.get("cy")) == ("454", "42")
 
 
 def test_few_answers_are_hollow() -> None:
