@@ -1,11 +1,12 @@
 from django.urls import path
 
-from apps.calibration import urls_trials, views, views_calibration, views_incidents, views_recalibrate
+from apps.calibration import urls_preview, urls_trials, views, views_calibration, views_incidents, views_recalibrate
 
 app_name = "calibration"
 urlpatterns = [
     path("w/<slug:slug>/calibration/", views_calibration.overview, name="overview"),
     *urls_trials.urlpatterns,
+    *urls_preview.urlpatterns,
     path("w/<slug:slug>/calibration/incidents/", views_incidents.incidents, name="incidents"),
     path("w/<slug:slug>/calibration/incidents/<int:incident_id>/", views_incidents.incident, name="incident"),
     path(

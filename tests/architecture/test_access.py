@@ -80,6 +80,8 @@ EXPECTED = {
     "calibration:policy_draft": "manager",
     "calibration:policy_activate": "manager",
     "calibration:policy_discard": "manager",
+    "calibration:policy_preview": "manager",
+    "calibration:policy_preview_items": "manager",
 }
 PEOPLE = ("nobody", "stranger", "foreign_manager", "reviewer", "manager", "operator")
 OPENS = {
@@ -127,6 +129,7 @@ def address(name: str, workflow: Workflow, item: Item) -> str:
         "slug": workflow.slug,
         "item_id": item.pk,
         "version": 1,
+        "cell": "newly-automatic",
         "name": "label",
         "form": "csv",
         "user_id": 1,
