@@ -15,3 +15,6 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--import-rows", type=int, default=100_000, help="of the CSV file that is imported")
     parser.add_argument("--rounds", type=int, default=200, help="answers given at each number of open tasks")
+    parser.add_argument(
+        "--replay-rows", type=int, default=1_000_000, help="decisions a policy is replayed over"
+    )

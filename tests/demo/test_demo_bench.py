@@ -20,7 +20,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.chaos
 def test_it_works(tmp_path: Path) -> None:
-    sizes = ("--items", "90", "--rounds", "5", "--tasks", "60", "200", "--import-rows", "600")
+    sizes = (
+        "--items",
+        "90",
+        "--rounds",
+        "5",
+        "--tasks",
+        "60",
+        "200",
+        "--import-rows",
+        "600",
+        "--replay-rows",
+        "500",
+    )
     done = subprocess.run(
         [sys.executable, "-m", "apps.demo.bench", *sizes],
         cwd=ROOT,
@@ -33,6 +45,7 @@ def test_it_works(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
     assert figures["import"]["accepted"] == 600
+    assert figures["replay"]["items"] >= 500
     assert figures["decisions"]["ratio"] > 0
     assert figures["decisions"]["pipeline"]["items_per_s"] > 0
     assert [each["open_tasks"] >= least for each, least in zip(figures["desk"], (60, 200), strict=True)] == [

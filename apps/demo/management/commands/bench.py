@@ -29,6 +29,7 @@ from apps.demo.measuring import (
 )
 from apps.demo.measuring_import import measure_import
 from apps.demo.measuring_options import add_options
+from apps.demo.measuring_replay import measure_replay
 
 
 class Command(BaseCommand):
@@ -83,6 +84,8 @@ class Command(BaseCommand):
             copy = grow_queue(bench, open_tasks=open_tasks, first_copy=copy)
             desk = measure_desk(bench, people["rosa"], rounds=options["rounds"])
             figures["desk"].append(self._say("desk", desk))
+        replayed = measure_replay(bench, items=options["replay_rows"])
+        figures["replay"] = self._say("replay", replayed)
         return figures
 
     def _install(self, children: Children) -> tuple[Bench, dict[str, Any]]:
