@@ -42,7 +42,7 @@ def certificate_in_force(workflow: Workflow, label: str) -> Certificate | None:
 def history(workflow: Workflow, label: str) -> QuerySet[Certificate]:
     """Every attempt for the label, newest first, those of earlier models and questions included."""
     return (
-        Certificate.objects.filter(workflow=workflow, label=label)
+        Certificate.objects.filter(workflow=workflow, label=label, question__is_routing=True)
         .select_related("run", "question")
         .order_by("-issued_at", "-id")
     )
@@ -81,8 +81,9 @@ def attempt_number(workflow: Workflow, question: Question, label: str) -> int:
 
 
 def _relied_on(workflow: Workflow) -> QuerySet[Certificate]:
+    """For labels: those for the sides of a yes-no question are kept by `sides`."""
     return Certificate.objects.filter(
-        workflow=workflow, outcome=Certificate.Outcome.CERTIFIED, ended_at=None
+        workflow=workflow, outcome=Certificate.Outcome.CERTIFIED, ended_at=None, question__is_routing=True
     ).select_related("run__policy", "question", "workflow")
 
 

@@ -13,15 +13,16 @@ Answers in A are blind by construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 from itertools import groupby
 
 import numpy as np
 from django.conf import settings
 
-from apps.calibration.evidence import Audit, Basis, Cell, audits_of, basis_for, cells_of
+from apps.calibration.evidence import Audit, Cell, audits_of, basis_for, cells_of
 from apps.routing.draw import thin_draw
 from apps.stats.rates import Rate, rate
 from apps.stats.sampling import too_rare_to_thin
@@ -111,12 +112,20 @@ def count_labels(
     by_label = groupby(cells_of(basis), key=lambda cell: cell.label)
     first_days = {} if since is None else since
     return {
-        label: _count_label(basis, label, list(cells), max(basis.start_on, first_days.get(label, date.min)))
+        label: count_cells(
+            list(cells),
+            workflow=basis.workflow,
+            start_on=max(basis.start_on, first_days.get(label, date.min)),
+            audits=partial(audits_of, basis, label),
+        )
         for label, cells in by_label
     }
 
 
-def _count_label(basis: Basis, label: str, cells_of_label: Sequence[Cell], start_on: date) -> LabelCounts:
+def count_cells(
+    cells_of_label: Sequence[Cell], *, workflow: Workflow, start_on: date, audits: Callable[[], list[Audit]]
+) -> LabelCounts:
+    """One label's, from `start_on` on. `audits` are its single checks, read only where they must be thinned."""
     all_cells = [cell for cell in cells_of_label if cell.day >= start_on]
     beside = sum(cell.beside for cell in all_cells)
     cells = [cell for cell in all_cells if cell.items]
@@ -140,8 +149,8 @@ def _count_label(basis: Basis, label: str, cells_of_label: Sequence[Cell], start
     rates = {cell.pi for cell in kept if cell.stratum == "audited"}
     rows = [_to_row(cell) for cell in kept]
     if len(rates) > 1:
-        audits = [audit for audit in audits_of(basis, label) if _is_within(audit, start_on, end_on, left_out)]
-        rows = [*_without_audit_answers(rows), *_thinned(basis.workflow, label, audits, min(rates))]
+        single = [audit for audit in audits() if _is_within(audit, start_on, end_on, left_out)]
+        rows = [*_without_audit_answers(rows), *_thinned(workflow, kept[0].label, single, min(rates))]
     return LabelCounts(
         rows=tuple(rows),
         start_on=min((cell.day for cell in kept), default=start_on),

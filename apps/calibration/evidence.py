@@ -116,6 +116,25 @@ def _with_same_gates(policy: Policy) -> tuple[int, ...]:
     return tuple(pk for pk, rules in used.values_list("pk", "rules") if _gates_of(rules) == gates)
 
 
+def same_gates_but_one_hold(policy: Policy, question: str) -> tuple[int, ...]:
+    """Versions that were in force and differ from this one neither in a gate nor in a hold on another question; those
+    without a hold on this one are not among them."""
+    used = Policy.objects.filter(workflow_id=policy.workflow_id, activated_at__isnull=False)
+    gates = _gates_but(policy.rules, question)
+    return tuple(
+        pk
+        for pk, rules in used.values_list("pk", "rules")
+        if _gates_but(rules, question) == gates
+        and any(hold["question"] == question for hold in rules["holds"])
+    )
+
+
+def _gates_but(rules: Mapping[str, Any], question: str) -> list[Any]:
+    return _gates_of(
+        dict(rules) | {"holds": [hold for hold in rules["holds"] if hold["question"] != question]}
+    )
+
+
 def changed_gates(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     """What of the gates differs, in words. Answers counted under one of two policies that differ in a gate do
     not count under the other."""

@@ -102,7 +102,7 @@ def _inputs(
                 "name": question.option_names[label],
                 "refusal": refusals[label],
                 **_rule_entry(label, rules, question),
-                **_attempt_entry(
+                **attempt_entry(
                     attempts.get(label, Attempts()),
                     certificates.get(label),
                     delta,
@@ -110,7 +110,7 @@ def _inputs(
                     now,
                     is_forced=label in forced,
                 ),
-                **_counts_entry(counted.get(label, nothing)),
+                **counts_entry(counted.get(label, nothing)),
             }
             for label in labels
         ],
@@ -148,7 +148,7 @@ def cost_threshold(label: str, rules: Rules, labels: list[str]) -> float:
     return chow_threshold(cheapest, rules.review_cost, len(labels))
 
 
-def _attempt_entry(
+def attempt_entry(
     attempts: Attempts,
     certificate: Certificate | None,
     delta: float,
@@ -157,6 +157,7 @@ def _attempt_entry(
     *,
     is_forced: bool,
 ) -> Json:
+    """The part of an entry (see `computing`) that says which attempt it is, what it may spend and when it is due."""
     due_at = attempts.due_at(certificate)
     due_on = timezone.localtime(due_at or now, ZoneInfo(workflow.time_zone)).date()
     today = timezone.localtime(now, ZoneInfo(workflow.time_zone)).date()
@@ -170,7 +171,8 @@ def _attempt_entry(
     }
 
 
-def _counts_entry(counts: LabelCounts) -> Json:
+def counts_entry(counts: LabelCounts) -> Json:
+    """The part of an entry that says what was counted."""
     return {
         "start_on": counts.start_on.isoformat(),
         "end_on": counts.end_on.isoformat() if counts.end_on else None,

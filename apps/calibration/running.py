@@ -17,6 +17,8 @@ from apps.calibration.computing import Json, compute
 from apps.calibration.looking import Look, look
 from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.proposing import Change, loosened, propose_changes, tighten, tightened
+from apps.calibration.side_certs import certify_sides, end_sides, sides_entry
+from apps.calibration.sides import look_at_holds
 from apps.policies.models import Policy
 from apps.routing.types import LabelRule
 from apps.stats.certificates import FORMULA_VERSION
@@ -39,7 +41,8 @@ def run_calibration(
     """Tries every label that is due, keeps what came of it, and ends in a proposal where it allows more than now.
 
     Labels not due are read, which certifies nothing; those in `forced` are tried all the same and spend their
-    next attempt. A label whose answers could not pass yet is not tried, so that it spends nothing. Returns the
+    next attempt. A label whose answers could not pass yet is not tried, so that it spends nothing. Both sides of
+    every hold on a yes-no question are tried by the same rules, and never change the policy by themselves. Returns the
     run of a minute ago when it was for the same. Raises Conflict without a policy in force.
     """
     Workflow.objects.select_for_update().get(pk=workflow.pk)
@@ -77,6 +80,7 @@ def _keep(
 ) -> CalibrationRun:
     if found.basis is not None:
         end_changed(found.basis, now)
+    holds = look_at_holds(workflow=workflow, now=now)
     run = CalibrationRun(
         workflow=workflow,
         question_set_id=found.question.question_set_id,
@@ -85,12 +89,14 @@ def _keep(
         trigger=trigger,
         started_by=user,
         formula=FORMULA_VERSION,
-        inputs=found.inputs,
+        inputs=found.inputs | {"holds": sides_entry(holds)},
         results=found.results,
         seconds=time.monotonic() - began,
         created_at=now,
     )
     run.save()
+    end_sides(holds, now)
+    certify_sides(run=run, holds=holds, valid_until=now + VALID_FOR, now=now)
     taken = [each for result in found.attempts if (each := _certify(run, found, result, now))]
     run.proposal = _obey(workflow, found, taken, now)
     run.save(update_fields=["proposal"])

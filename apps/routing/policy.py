@@ -40,9 +40,10 @@ def route(decision: DecisionView, facts: ItemFacts, rules: Rules, draw: Draw) ->
     """Where the item goes: same arguments, same route.
 
     A person is asked the routing question when one of its own gates is closed or the item is drawn for
-    audit, and each question whose own hold is closed. An item that only such a hold keeps back is not
-    asked the routing question: its answer stands, it merely waits. A hold on a question that this decision
-    has no answer for asks the routing question instead.
+    audit, and each question whose own hold is closed; a check asks every question that could have held, as what a
+    hold lets through is known from checks alone. An item that only such a hold keeps back is not asked the routing
+    question: its answer stands, it merely waits. A hold on a question that this decision has no answer for asks
+    the routing question instead.
     """
     answer = decision.answers[decision.routing_question]
     label, p = answer.top
@@ -155,7 +156,7 @@ def _to_reason(gate: Gate) -> Reason:
 def _asked(
     decision: DecisionView, own: list[Gate], holds: list[tuple[Hold, Gate]], *, drawn: bool
 ) -> tuple[str, ...]:
-    held = [hold.question for hold, gate in holds if not gate.is_open]
+    held = [hold.question for hold, gate in holds if drawn or not gate.is_open]
     answerable = [question for question in held if question in decision.answers]
     routing = decision.routing_question
     if drawn or len(answerable) < len(held) or not all(gate.is_open for gate in own):

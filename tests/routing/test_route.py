@@ -89,6 +89,12 @@ def test_an_audited_item_stays_automatic_and_is_asked_blind() -> None:
     assert routed.open_but_threshold
 
 
+def test_a_check_asks_every_question_that_could_have_held() -> None:
+    under = rules(holds=(MONEY_HOLD, ChoiceHold("intent", 0.5)))
+    routed = route_of(under=under, others={"money": noul(0.99), "anger": score(1.0)}, draw=ALWAYS_DRAWN)
+    assert (codes(routed), routed.asked) == (["audit"], ("intent", "money"))
+
+
 @pytest.mark.parametrize(("draw", "drawn"), [(0.0999, True), (0.1, False)])
 def test_the_draw_is_compared_with_the_rate_in_force(draw: float, drawn: bool) -> None:
     assert route_of(draw=Draw(audit=draw, blind=0.0)).drawn is drawn

@@ -1,0 +1,250 @@
+"""Yes-no questions that can hold an item: from which P(yes) on a yes stands by itself, and from which P(no) on a no.
+
+A hold lets an item pass outside of low..high, so it has two sides with a threshold each, certified as a label's is:
+A(t) of the side "true" are items with P(yes) >= t, of the side "false" those with P(no) >= t, wrong where people
+answered otherwise. Counted are routes with every other gate open, as they were routed: what the hold kept back was
+asked for certain, what it let through was asked when it was drawn for a check. An item that another gate kept back
+is not one the hold decides about, and was not asked the question unless in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from django.conf import settings as django_settings
+from django.db import connection
+
+from apps.calibration.certs import settings_of
+from apps.calibration.computing import Json, compute
+from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_cells
+from apps.calibration.evidence import (
+    AUDIT_DEADLINE,
+    Audit,
+    Cell,
+    model_in_use,
+    same_gates_but_one_hold,
+    window_days,
+)
+from apps.calibration.looking import attempt_entry, counts_entry, risk_of_a_label
+from apps.calibration.side_attempts import attempts_by_side, sides_in_force
+from apps.policies.models import Policy
+from apps.policies.selectors import active_policy
+from apps.routing.draw import group_hash_pads
+from apps.stats.thresholds import GRID
+from apps.workflows.models import Question, Workflow
+from apps.workflows.selectors import current_question_set
+
+TARGET: Final = 0.05
+"""The error allowed on each side: a hold has no target of its own."""
+SIDES: Final = ("true", "false")
+_NAMES = {"true": "yes", "false": "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class SideBasis:
+    """Which routes speak of one question's hold: the same questions, model and other gates, from `start_on` on."""
+
+    workflow: Workflow
+    question: Question
+    model: str
+    policies: tuple[int, ...]
+    start_on: date
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLook:
+    """`entries` and `results` are of the sides "true" and "false", in the form of `computing`."""
+
+    policy: Policy
+    question: Question
+    model: str
+    low: float
+    high: float
+    entries: tuple[Json, Json]
+    results: tuple[Json, Json]
+    settings: Json
+
+
+def look_at_holds(*, workflow: Workflow, now: datetime) -> list[HoldLook]:
+    """Every hold of the policy in force on a yes-no question, in their order; writes nothing."""
+    policy, model = active_policy(workflow), model_in_use(workflow)
+    if policy is None or model is None:
+        return []
+    questions = {each.key: each for each in current_question_set(workflow).questions.all()}
+    return [
+        _look(workflow, policy, model, questions[hold["question"]], hold, now)
+        for hold in policy.rules["holds"]
+        if hold["question"] in questions and questions[hold["question"]].kind == Question.Kind.NOUL
+    ]
+
+
+def limits_from(found: HoldLook) -> tuple[float, float]:
+    """`low` and `high` as the certificates in force allow them; a side without one keeps the limit it has.
+
+    Where both sides would pass the same P(yes), the yes side's limit is above the no side's: `high` is at least `low`.
+    """
+    held = sides_in_force(found.question, found.model, found.policy)
+    high = min(held["true"].certified) if "true" in held else found.high
+    low = low_for(min(held["false"].certified)) if "false" in held else found.low
+    return low, max(low, high)
+
+
+def low_for(threshold: float) -> float:
+    """The `low` of a hold that lets P(no) >= threshold pass."""
+    return round(1 - threshold, 12)
+
+
+def _look(
+    workflow: Workflow, policy: Policy, model: str, question: Question, hold: Mapping[str, Any], now: datetime
+) -> HoldLook:
+    basis = _basis(workflow, policy, model, question, now)
+    counted = count_sides(basis)
+    chosen = settings_of(workflow)
+    risk = risk_of_a_label(chosen, len(SIDES))
+    settings = {"confidence": chosen.confidence, "scope": chosen.scope, "labels": len(SIDES)}
+    attempts, held = (
+        attempts_by_side(basis.question, model, basis.policies),
+        sides_in_force(question, model, policy),
+    )
+    limits = {"true": hold["high"], "false": 1 - hold["low"]}
+    entries = [
+        {
+            "label": side,
+            "name": _NAMES[side],
+            "question": question.key,
+            "refusal": "",
+            "threshold": limits[side],
+            "autonomy": "",
+            "target_error": TARGET,
+            # No side costs more than another: the lowest certified value is the one to take.
+            "cost_threshold": GRID[0],
+            **attempt_entry(attempts[side], held.get(side), risk, workflow, now, is_forced=False),
+            **counts_entry(counted[side]),
+        }
+        for side in SIDES
+    ]
+    results = compute({"labels": entries, "settings": settings})
+    return HoldLook(
+        policy=policy,
+        question=question,
+        model=model,
+        low=hold["low"],
+        high=hold["high"],
+        entries=(entries[0], entries[1]),
+        results=(results[0], results[1]),
+        settings=settings,
+    )
+
+
+def _basis(workflow: Workflow, policy: Policy, model: str, question: Question, now: datetime) -> SideBasis:
+    return SideBasis(
+        workflow=workflow,
+        question=question,
+        model=model,
+        policies=same_gates_but_one_hold(policy, question.key),
+        start_on=window_days(workflow, now, WINDOW_WEEKS)[0],
+        now=now,
+    )
+
+
+# Of a hold's question: the bins of both sides. What `low` lets pass is P(yes) <= low, compared as routing does it.
+_ROUTES = """
+WITH routed AS (
+    SELECT route.id, route.item_id, item.external_id, item.group_key, route.created_at,
+           (route.created_at AT TIME ZONE %(zone)s)::date AS day, route.outcome, route.pi, route.drawn,
+           answer.p::float8 AS p,
+           item.group_key <> '' AND row_number() OVER (
+               PARTITION BY item.group_key ORDER BY CASE WHEN item.group_key <> '' THEN sha256(%(outer)s || sha256(
+                   %(inner)s || int4send(octet_length(item.external_id)) || convert_to(item.external_id, 'UTF8')))
+               END, item.id) > 1 AS beside
+    FROM items_route route
+    JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
+    JOIN items_item item ON item.id = route.item_id
+    CROSS JOIN LATERAL (
+        SELECT pair->>1 AS p FROM jsonb_array_elements(decision.answers->%(key)s->'probabilities') pair
+        WHERE pair->>0 = 'true'
+    ) answer
+    WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL
+        AND route.question_set_id = %(question_set)s AND route.policy_id = ANY (%(policies)s)
+        AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
+        AND route.created_at <= %(now)s
+        AND (route.outcome = 'automatic' OR (jsonb_array_length(route.reasons) = 1
+             AND route.reasons->0->>'code' = 'question_held:' || %(key)s))
+), seen AS (
+    SELECT routed.*, CASE WHEN outcome = 'review' THEN 'reviewed' WHEN routed.pi > 0 THEN 'audited' ELSE 'uncovered'
+           END AS stratum, outcome = 'review' OR drawn AS is_due, label.id IS NOT NULL AS is_answered, label.value,
+           routed.drawn AND label.id IS NULL AND routed.created_at < %(deadline)s AS is_late,
+           CASE WHEN %(side)s = 'true' THEN width_bucket(p, %(grid)s::float8[])
+                ELSE width_bucket(-p, %(lows)s::float8[]) END AS bin
+    FROM routed LEFT JOIN reviews_label label ON label.item_id = routed.item_id AND label.question_id = %(question)s
+        AND label.taken_back_at IS NULL AND label.source <> 'import'
+)
+"""
+_FIRST_DAY = """
+SELECT max((route.created_at AT TIME ZONE %(zone)s)::date)
+FROM items_route route JOIN reviews_reviewtask task ON task.route_id = route.id AND task.status <> 'cancelled'
+WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.drawn
+    AND route.question_set_id = %(question_set)s AND route.policy_id = ANY (%(policies)s)
+    AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
+    AND route.created_at <= %(now)s AND NOT %(key)s = ANY (task.asked)
+"""
+_CELLS = f"""{_ROUTES}
+SELECT %(side)s, day, bin, stratum, pi, count(*) FILTER (WHERE NOT beside),
+       count(*) FILTER (WHERE is_due AND NOT beside), count(*) FILTER (WHERE is_due AND is_answered AND NOT beside),
+       count(*) FILTER (WHERE is_due AND is_answered AND NOT beside AND value IS DISTINCT FROM %(side)s),
+       count(*) FILTER (WHERE is_late AND NOT beside), count(*) FILTER (WHERE beside)
+FROM seen GROUP BY day, bin, stratum, pi
+"""  # noqa: S608 - put together from constants; what comes from outside are parameters
+_AUDITS = f"""{_ROUTES}
+SELECT day, bin, pi, NOT is_answered OR value IS DISTINCT FROM %(side)s, external_id
+FROM seen WHERE drawn AND stratum = 'audited' AND NOT beside AND (is_answered OR is_late)
+"""  # noqa: S608 - as above
+
+
+def count_sides(basis: SideBasis) -> dict[str, LabelCounts]:
+    """Of days on which every check asked the question: those before another hold was the first were not all such."""
+    last_unasked: date | None = _fetch(_FIRST_DAY, basis, "true")[0][0]
+    start_on = basis.start_on if last_unasked is None else last_unasked + timedelta(days=1)
+    return {
+        side: count_cells(
+            [Cell(*row) for row in _fetch(_CELLS, basis, side)],
+            workflow=basis.workflow,
+            start_on=start_on,
+            audits=partial(_audits, basis, side),
+        )
+        for side in SIDES
+    }
+
+
+def _audits(basis: SideBasis, side: str) -> list[Audit]:
+    return [Audit(*row) for row in _fetch(_AUDITS, basis, side)]
+
+
+def _fetch(sql: str, basis: SideBasis, side: str) -> list[tuple[Any, ...]]:
+    inner, outer = group_hash_pads(django_settings.SECRET_KEY.encode(), basis.workflow.slug)
+    values: dict[str, Any] = {
+        "workflow": basis.workflow.pk,
+        "zone": basis.workflow.time_zone,
+        "key": basis.question.key,
+        "question": basis.question.pk,
+        "question_set": basis.question.question_set_id,
+        "model": basis.model,
+        "policies": list(basis.policies),
+        "start_on": basis.start_on,
+        "now": basis.now,
+        "deadline": basis.now - AUDIT_DEADLINE,
+        "side": side,
+        "grid": list(GRID),
+        "lows": [-low_for(value) for value in GRID],
+        "inner": inner,
+        "outer": outer,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
