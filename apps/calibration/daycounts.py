@@ -1,8 +1,8 @@
 """Counts of routes by the day that follow the rows they are of: what a page over a million decisions reads.
 
-Triggers note every item whose route or label is new or changed, in the same transaction. `refresh` counts those
-anew: what each had added is taken off, what it adds now is put on. So counts are exact whenever they are read, a
-reading costs what has changed since the last one, and times that lie in the past do no harm.
+Triggers note every item whose route, reviews or label are new or changed, in the same transaction. `refresh` counts
+those anew: what each had added is taken off, what it adds now is put on. So counts are exact whenever they are read,
+a reading costs what has changed since the last one, and times that lie in the past do no harm.
 
 Of items that belong together one counts, picked among all there ever were of a model, a question version and open
 gates: at most one of a group is in any window, and none where the one that was picked lies outside of it.
@@ -15,6 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
+from apps.calibration.reviewcounts import COUNT_REVIEWS
 from apps.routing.draw import group_hash_pads
 from apps.stats.thresholds import GRID
 from apps.workflows.models import Workflow
@@ -24,10 +25,6 @@ ANSWERED, ASKED, WRONG, UNDONE, BESIDE = 1, 2, 4, 8, 16
 BATCH = 20_000
 _LOCK = 4_201
 """First half of the key of an advisory lock, the workflow is the second: two readers never count the same twice."""
-
-GROUP_ORDER = """sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
-    || convert_to(item.external_id, 'UTF8')))"""
-"""An item's place in its group by a keyed hash (`draw.group_hash_pads`), which no answer can move."""
 
 _KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open"
 
@@ -47,8 +44,8 @@ JOIN items_item other ON other.workflow_id = item.workflow_id AND other.group_ke
 """
 # The items are given as values, not joined to: so it is known how few they are, and each is looked up by its key.
 # `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
-# reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer. Of
-# a group the first counts.
+# reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer. `nth` is
+# an item's place in its group by a keyed hash, which no answer can move.
 _REFRESH = f"""
 WITH affected AS (
     SELECT unnest(%(items)s::bigint[]) AS item_id
@@ -63,13 +60,16 @@ WITH affected AS (
                 WHEN route.pi > 0 THEN 'audited' ELSE 'uncovered' END AS stratum,
            route.pi,
            route.open_but_threshold AS is_open,
+           decision.cost,
            (route.outcome = 'review' OR (route.drawn AND route.pi > 0)) AS asked,
            label.id IS NOT NULL AS answered,
            label.id IS NOT NULL AND label.value IS DISTINCT FROM route.label AS differs,
            route.drawn AND label.id IS NULL AS undone,
            item.group_key <> '' AND route.open_but_threshold AND row_number() OVER (
                PARTITION BY item.group_key, route.question_set_id, decision.model, route.open_but_threshold
-               ORDER BY CASE WHEN item.group_key <> '' THEN {GROUP_ORDER} END, item.id
+               ORDER BY CASE WHEN item.group_key <> '' THEN
+                   sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
+                                              || convert_to(item.external_id, 'UTF8'))) END, item.id
            ) > 1 AS beside
     FROM affected
     JOIN items_route route ON route.item_id = affected.item_id AND route.superseded_at IS NULL
@@ -80,37 +80,40 @@ WITH affected AS (
         ON label.item_id = route.item_id AND label.question_id = question.id
         AND label.taken_back_at IS NULL AND label.source <> 'import'
 ), now AS (
-    SELECT item_id, {_KEY}, CASE WHEN beside THEN {BESIDE} ELSE
+    SELECT item_id, {_KEY}, cost, CASE WHEN beside THEN {BESIDE} ELSE
                asked::int * {ASKED} + (asked AND answered)::int * {ANSWERED} + (asked AND differs)::int * {WRONG}
                + (asked AND undone)::int * {UNDONE} END AS state
     FROM routed
 ), change AS (
-    SELECT {_KEY}, state, 1 AS sign FROM now
+    SELECT {_KEY}, cost, state, 1 AS sign FROM now
     UNION ALL
-    SELECT {_KEY}, state, -1 FROM calibration_counted counted
+    SELECT {_KEY}, counted.cost, state, -1 FROM calibration_counted counted
     JOIN calibration_daycount daycount ON daycount.id = counted.count_id
     WHERE counted.item_id IN (SELECT item_id FROM affected)
 ), cell AS (
     INSERT INTO calibration_daycount AS had
-        (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside)
+        (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside, priced, cost)
     SELECT %(workflow)s, {_KEY}, sum(sign * (state & {BESIDE} = 0)::int),
            sum(sign * (state & {ASKED} > 0)::int), sum(sign * (state & {ANSWERED} > 0)::int),
            sum(sign * (state & {WRONG} > 0)::int), sum(sign * (state & {UNDONE} > 0)::int),
-           sum(sign * (state & {BESIDE} > 0)::int)
+           sum(sign * (state & {BESIDE} > 0)::int), sum(sign * (cost IS NOT NULL)::int),
+           sum(sign * coalesce(cost, 0))
     FROM change GROUP BY {_KEY}
     ON CONFLICT (workflow_id, {_KEY}) DO UPDATE SET
         items = had.items + excluded.items, asked = had.asked + excluded.asked,
         answered = had.answered + excluded.answered, wrong = had.wrong + excluded.wrong,
-        undone = had.undone + excluded.undone, beside = had.beside + excluded.beside
+        undone = had.undone + excluded.undone, beside = had.beside + excluded.beside,
+        priced = had.priced + excluded.priced, cost = had.cost + excluded.cost
     RETURNING id, {_KEY}
 ), gone AS (
     DELETE FROM calibration_counted
     WHERE item_id IN (SELECT item_id FROM affected EXCEPT SELECT item_id FROM now)
 ), kept AS (
-    INSERT INTO calibration_counted AS had (item_id, count_id, state)
-    SELECT item_id, cell.id, state FROM now JOIN cell USING ({_KEY})
-    ON CONFLICT (item_id) DO UPDATE SET count_id = excluded.count_id, state = excluded.state
-        WHERE (had.count_id, had.state) <> (excluded.count_id, excluded.state)
+    INSERT INTO calibration_counted AS had (item_id, count_id, state, cost)
+    SELECT item_id, cell.id, state, now.cost FROM now JOIN cell USING ({_KEY})
+    ON CONFLICT (item_id) DO UPDATE
+        SET count_id = excluded.count_id, state = excluded.state, cost = excluded.cost
+        WHERE (had.count_id, had.state, had.cost) IS DISTINCT FROM (excluded.count_id, excluded.state, excluded.cost)
 )
 SELECT 1
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
@@ -149,4 +152,5 @@ def _refresh_some(values: dict[str, Any]) -> int:
             items = [row[0] for row in cursor.fetchall()]
             if items:
                 cursor.execute(_REFRESH, values | {"items": items})
+                cursor.execute(COUNT_REVIEWS, values | {"items": items})
             return len(items)

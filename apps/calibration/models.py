@@ -8,6 +8,11 @@ from django.db import models
 from django.db.models import Q
 
 from apps.accounts.models import User
+from apps.calibration.models_counts import Counted as Counted
+from apps.calibration.models_counts import CountedReview as CountedReview
+from apps.calibration.models_counts import DayCount as DayCount
+from apps.calibration.models_counts import ReviewCount as ReviewCount
+from apps.calibration.models_counts import Touched as Touched
 from apps.items.models import Item
 from apps.policies.models import Policy
 from apps.workflows.models import Endpoint, Question, QuestionSet, Workflow
@@ -282,80 +287,3 @@ class TrialAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"answer {self.pk}"
-
-
-class DayCount(models.Model):
-    """How many routes in force of one day are alike, kept by `daycounts.refresh`. `day` is of the workflow's time zone.
-
-    `label` and `model` are "" and `bin` is -1 where the model gave no answer. `items` are those that enter the counts,
-    `beside` those of a group that another item stands for; the rest is of `items`. `undone`: drawn and not answered.
-    """
-
-    workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="+", db_index=False)
-    day = models.DateField()
-    question_set = models.ForeignKey(QuestionSet, on_delete=models.CASCADE, related_name="+", db_index=False)
-    policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="+", db_index=False)
-    model = models.CharField(max_length=120)
-    label = models.CharField(max_length=120)
-    bin = models.SmallIntegerField(help_text="of stats.thresholds.grid_bin")
-    stratum = models.CharField(max_length=10, help_text="reviewed, audited, uncovered")
-    pi = models.FloatField()
-    is_open = models.BooleanField(help_text="every gate except the threshold was open")
-    items = models.IntegerField()
-    asked = models.IntegerField()
-    answered = models.IntegerField()
-    wrong = models.IntegerField()
-    undone = models.IntegerField()
-    beside = models.IntegerField()
-
-    class Meta:
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(
-                fields=[
-                    "workflow",
-                    "day",
-                    "question_set",
-                    "policy",
-                    "model",
-                    "label",
-                    "bin",
-                    "stratum",
-                    "pi",
-                    "is_open",
-                ],
-                name="day_count_one",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.items} routes of {self.label or 'no answer'} on {self.day}"
-
-
-class Counted(models.Model):
-    """What an item has added to which `DayCount`, so that it can be taken off again. `state` is bits of `daycounts`."""
-
-    item = models.OneToOneField(
-        Item, on_delete=models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False
-    )
-    count = models.ForeignKey(DayCount, on_delete=models.CASCADE, related_name="+", db_index=False)
-    state = models.SmallIntegerField()
-
-    def __str__(self) -> str:
-        return f"item {self.item_id} in {self.count_id}"
-
-
-class Touched(models.Model):
-    """Written by triggers: this item's route or label is new or changed, and its counts are not yet."""
-
-    workflow = models.ForeignKey(
-        Workflow, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
-    )
-    item_id = models.BigIntegerField()
-
-    class Meta:
-        indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["workflow", "id"], name="touched_in_order")
-        ]
-
-    def __str__(self) -> str:
-        return f"item {self.item_id} is to be counted"
