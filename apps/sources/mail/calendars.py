@@ -23,7 +23,8 @@ _SHOWN = {
     "ORGANIZER": "Organiser",
     "DESCRIPTION": "Description",
 }
-_LINE = re.compile(r"([A-Za-z-]{1,40})((?:;[^:\"]{0,500}(?:\"[^\"]{0,500}\")?){0,20}):(.*)", re.DOTALL)
+# Possessive: a line of semicolons could be cut into parameters in more ways than there is time for.
+_LINE = re.compile(r"([A-Za-z-]{1,40})((?:;(?:[^:\"]++|\"[^\"]*+\"|\")*+)?+):(.*)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([\\;,nN])")
 
 

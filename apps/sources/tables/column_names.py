@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _NOT_LETTERS = re.compile(r"[\W_]+")
 
 
+@lru_cache(maxsize=1024)
 def plain(name: str) -> str:
     """A name without what differs between programs: case, accents, spaces and punctuation."""
     bare = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))

@@ -14,6 +14,8 @@ from apps.pipeline import limits
 
 DELIMITERS = ",;\t|"
 _NAMED = re.compile(r"sep=(.)[\r\n]*", re.IGNORECASE)
+# One setting for all of Python, which would end a file at a cell of 131,072; only ever set to this.
+csv.field_size_limit(limits.MAX_IMPORT_ROW_CHARACTERS)
 _MOST_REPLAYED = 4 * limits.MAX_IMPORT_ROW_CHARACTERS
 
 
@@ -78,8 +80,6 @@ class Table:
         return []
 
     def _read(self) -> Iterator[TableRow]:
-        # One setting for all of Python; only ever set to this.
-        csv.field_size_limit(limits.MAX_IMPORT_ROW_CHARACTERS)
         reader = self._new_reader()
         number = 0
         while True:
@@ -175,6 +175,10 @@ def _check_header(names: list[str]) -> list[str]:
     if len(names) > limits.MAX_IMPORT_COLUMNS:
         raise UnreadableFile(f"has {len(names):,} columns; the limit is {limits.MAX_IMPORT_COLUMNS}")
     names = [name.strip() or f"column_{index}" for index, name in enumerate(names, start=1)]
+    longest = max(map(len, names), default=0)
+    if longest > limits.MAX_COLUMN_NAME_CHARACTERS:
+        most = limits.MAX_COLUMN_NAME_CHARACTERS
+        raise UnreadableFile(f"has a column whose name has {longest:,} characters; the limit is {most:,}")
     twins = sorted({name for name in names if names.count(name) > 1})
     if twins:
         raise UnreadableFile(f"has more than one column called {', '.join(twins)[:200]}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import repaired
+from apps.pipeline import limits
 from apps.sources.tables.columns import Roles, suggest_roles
 from apps.sources.tables.csv_rows import DELIMITERS, Table, UnreadableFile, named_delimiter, sniff_delimiter
 from apps.sources.tables.encodings import LOST, Encoding, Found, find_encoding, known_encoding, without_mark
@@ -114,6 +115,9 @@ _MAGIC = (
     (b"\xff\xd8\xff", Kind.IMAGE),
     (b"%PDF-", Kind.PDF),
 )
+_PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".heic", ".avif", ".svg")
+_KINDS_BY_NAME = dict.fromkeys(_PICTURES, Kind.IMAGE) | {".pdf": Kind.PDF, ".mbox": Kind.MBOX}
+"""What a file is meant to be where its beginning does not say: whoever reads it says what it is instead."""
 _NO_FILES_OF_ROWS = (
     (b"PK\x03\x04", "is a spreadsheet or an archive: save it as CSV UTF-8 first"),
     (b"\xd0\xcf\x11\xe0", "is an Excel or Word file of the old kind: save it as CSV UTF-8 first"),
@@ -123,7 +127,7 @@ _MAIL_HEADER = re.compile(
     rb"^(from|received|return-path|message-id|date|subject|to|mime-version|delivered-to|dkim-signature):",
     re.IGNORECASE | re.MULTILINE,
 )
-_MBOX = re.compile(rb"From \S+.*\r?\n[\w-]+:")
+_MBOX = re.compile(rb"From [^\s][^\n]{0,1000}\n[\w-]+:")
 
 
 def understand(
@@ -136,7 +140,8 @@ def understand(
     overrides = overrides or Overrides()
     if not sample:
         return Understanding(Kind.OTHER, problem="is empty")
-    kind = _kind_by_content(sample, PurePath(name).suffix.lower())
+    suffix = PurePath(name).suffix.lower()
+    kind = _kind_by_content(sample, suffix) or _KINDS_BY_NAME.get(suffix)
     if kind is not None:
         return Understanding(kind)
     for magic, why in _NO_FILES_OF_ROWS:
@@ -147,7 +152,7 @@ def understand(
         return Understanding(Kind.OTHER, problem="is no text")
     decoded = codecs.getincrementaldecoder(encoding.name)(LOST).decode(sample, len(sample) < SAMPLE_BYTES)
     text = repaired(without_mark(decoded))[0]
-    found = _text(text, PurePath(name).suffix.lower(), len(sample) < SAMPLE_BYTES, overrides, time_zone)
+    found = _text(text, suffix, len(sample) < SAMPLE_BYTES, overrides, time_zone)
     return replace(found, encoding=encoding.name, encoding_found=encoding.found.value)
 
 
@@ -161,8 +166,7 @@ def _kind_by_content(sample: bytes, suffix: str) -> Kind | None:
         return Kind.MBOX
     head = re.split(rb"\r?\n\r?\n", sample.lstrip(b"\r\n"), maxsplit=1)[0]
     names = {found[1].lower() for found in _MAIL_HEADER.finditer(head)}
-    is_mail = len(names) >= (1 if suffix == ".eml" else 3) and _MAIL_HEADER.search(head)
-    return Kind.EML if is_mail else None
+    return Kind.EML if len(names) >= (1 if suffix == ".eml" else 3) else None
 
 
 def _encoding(sample: bytes, overrides: Overrides) -> Encoding | None:
@@ -190,7 +194,9 @@ def _json_lines(lines: Sequence[str], is_whole: bool, overrides: Overrides, time
     records = [record for line in lines[:LOOKED_AT_ROWS] if isinstance(record := _try_json(line), dict)]
     if is_whole and not any(line.strip() for line in lines):
         return Understanding(Kind.JSONL, problem="has no rows")
-    columns = tuple(dict.fromkeys(name for record in records for name in record))[:500]
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = tuple(name for name in names if len(name) <= limits.MAX_COLUMN_NAME_CHARACTERS)
+    columns = columns[: limits.MAX_IMPORT_COLUMNS]
     roles = overrides.roles or suggest_roles(columns, records, time_zone=time_zone)
     shown = tuple(tuple(_shown(record.get(name)) for name in columns) for record in records[:SHOWN_ROWS])
     return Understanding(

@@ -75,6 +75,10 @@ CASES = {
     ),
     "deep HTML": ('HEAD + b"Content-Type: text/html\\n\\n" + b"<div><b>" * 60000 + b"hi"', ""),
     "30,000 table rows": ('HEAD + b"Content-Type: text/html\\n\\n<table>" + b"<tr><td>a<td>b" * 30000', ""),
+    "a calendar line of parameters alone": (
+        'HEAD + b"Content-Type: text/calendar\\n\\nBEGIN:VEVENT\\nDTSTART" + b";" * 100_000',
+        "",
+    ),
     "blanks after half boundaries": (
         'HEAD + b"Content-Type: multipart/mixed; boundary=b\\n\\n" + (b"\\n--b" + b" " * 1000 + b"x") * 20000',
         "The boundary of a multipart was not found in it; it was read as text",

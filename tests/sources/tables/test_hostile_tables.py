@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +16,7 @@ from apps.sources.tables.reading import Row, read_rows
 from apps.sources.tables.understanding import SAMPLE_BYTES, understand
 
 MIB = 1 << 20
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def read(content: bytes) -> list[Row]:
@@ -113,3 +117,31 @@ def test_chunks_are_asked_for_as_they_are_read() -> None:
         assert next(rows).number == 2
         assert len(asked) < 90
         assert sum(1 for _ in rows) == 99_999
+
+
+def test_a_beginning_like_a_mailbox_without_a_line_end_costs_nothing() -> None:
+    """Told in a process of its own: a slow pattern would hold this one."""
+    program = (
+        "from apps.sources.tables.understanding import understand\n"
+        "print(understand(b'From ' + b'x' * 250_000, name='a.csv').problem)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout == "has a column whose name has 250,005 characters; the limit is 1,000\n"
+
+
+def test_the_first_table_of_a_process_may_have_a_long_cell() -> None:
+    program = (
+        "from apps.sources.tables.understanding import understand\n"
+        "print(understand(b'id,text\\n1,' + b'x' * 200_000, name='a.csv').roles.texts)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout == "('text',)\n"
+
+
+def test_a_field_with_an_endless_name_is_no_column() -> None:
+    sample = b'{"id": 1, "text": "a", "' + b"n" * 2000 + b'": 1}\n'
+    assert understand(sample, name="a.jsonl").columns == ("id", "text")

@@ -82,9 +82,13 @@ def test_words_in_columns_called_like_dates_and_priorities_stay_metadata() -> No
         (b"PK\x03\x04rest", "a.eml", Kind.OTHER),
         (b"MZ\x90" + bytes(500), "a.csv", Kind.OTHER),
         (b"", "a.csv", Kind.OTHER),
+        (b"<svg/>", "logo.png", Kind.IMAGE),
+        (b"GIF89a", "cat.GIF", Kind.IMAGE),
+        (b"\n%PDF-1.4", "scan.pdf", Kind.PDF),
+        (b"From a@b.example Thu Jan  1 00:00:00 1970\n\n", "empty.mbox", Kind.MBOX),
     ],
 )
-def test_kinds_by_their_content(content: bytes, name: str, kind: Kind) -> None:
+def test_kinds_by_their_content_and_else_their_name(content: bytes, name: str, kind: Kind) -> None:
     assert understand(content, name=name).kind is kind
 
 
