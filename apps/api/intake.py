@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import pydantic
-
 from apps.accounts.models import User
-from apps.api.errors import ApiError, invalid, problems_of, shortened, to_path, too_large
-from apps.api.shapes import BatchAdded, BatchOut, ItemAdded, ItemIn, RowFailed
-from apps.core.errors import FieldProblem, InvalidInput
+from apps.api.errors import ApiError, invalid, shortened, too_large
+from apps.api.shapes import BatchAdded, BatchOut, ItemAdded, RowFailed
+from apps.core.errors import FieldProblem
 from apps.items.models import Item
 from apps.pipeline import limits
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import Intake, add_items
 from apps.reviews.models import ReviewTask
 from apps.reviews.selectors import hidden_from
-from apps.sources.images.enclosures import from_base64, to_pictures
-from apps.sources.mail.incoming import mail_to_incoming
-from apps.sources.mail.parsing import parse_mail
-from apps.sources.mail.sniffing import NotMail
+from apps.sources.posted import at, to_incoming
 from apps.workflows.models import Workflow
 
 SOURCE = "api"
 MOST_PROBLEMS_A_ROW = 20
 LOOK_S = 20.0
 """Of a batch: the pictures and mails of rows after that are not looked at. One more item may take 30 s."""
+_NOT_LOOKED_AT = FieldProblem("", "was not looked at, the call took too long: send it again")
 Address = Callable[[int], str]
 
 
@@ -78,7 +74,7 @@ def take_batch(
     ]
     intake = add_items(workflow=workflow, incoming=[each.incoming for each in posted], source=SOURCE, now=now)
     failed += [
-        _failed(index, FieldProblem(f"items[{index}].{problem.path}", problem.message))
+        _failed(index, problem)
         for refused in intake.refused
         for index in (posted[refused.index].index,)
         for problem in refused.problems[:MOST_PROBLEMS_A_ROW]
@@ -100,86 +96,12 @@ def _read(
     """Row by row; pictures and mails for `LOOK_S` seconds, so that no call keeps a thread for long."""
     until = clock() + LOOK_S
     read: list[Incoming | list[FieldProblem]] = []
-    for index, row in enumerate(rows):
-        prefix = f"items[{index}]"
+    for row in rows:
         if isinstance(row, dict) and (row.get("images") or row.get("mail")) and clock() > until:
-            read.append([FieldProblem(prefix, "was not looked at, the call took too long: send it again")])
+            read.append([_NOT_LOOKED_AT])
         else:
-            read.append(to_incoming(row, workflow=workflow, prefix=prefix))
+            read.append(to_incoming(row, workflow=workflow))
     return read
-
-
-def to_incoming(row: Any, *, workflow: Workflow, prefix: str = "") -> Incoming | list[FieldProblem]:
-    """What was sent as the loop takes it, or every reason why its form is wrong."""
-    if not isinstance(row, dict):
-        return [FieldProblem(prefix, "must be an object")]
-    try:
-        sent = ItemIn.model_validate(row)
-    except pydantic.ValidationError as error:
-        return problems_of(error, prefix=prefix)
-    if problems := _amiss(sent, prefix):
-        return problems
-    try:
-        return _of_fields(sent, prefix) if sent.mail is None else _of_mail(sent, workflow, prefix)
-    except InvalidInput as wrong:
-        return list(wrong.problems)
-
-
-def _amiss(sent: ItemIn, prefix: str) -> list[FieldProblem]:
-    """Fields that are missing, or stand beside one that they cannot stand beside."""
-    given = sent.model_fields_set
-    if sent.mail is None:
-        needed = ["external_id"] if sent.images else ["external_id", "state"]
-        return [FieldProblem(to_path([name], prefix), "is missing") for name in needed if name not in given]
-    beside = [name for name in ("state", "images") if name in given]
-    return [
-        FieldProblem(to_path([name], prefix), "cannot stand beside mail, which holds it") for name in beside
-    ]
-
-
-def _of_fields(sent: ItemIn, prefix: str) -> Incoming:
-    return Incoming(
-        external_id=sent.external_id,
-        state=sent.state,
-        metadata=sent.metadata or {},
-        received_at=sent.received_at,
-        priority=sent.priority or 0,
-        group=sent.group or "",
-        attachments=to_pictures(sent.images or [], to_path(["images"], prefix)),
-    )
-
-
-def _of_mail(sent: ItemIn, workflow: Workflow, prefix: str) -> Incoming:
-    """The caller's own metadata stand beside those of the headers, and win."""
-    try:
-        read = mail_to_incoming(parse_mail(_raw(sent.mail)), workflow=workflow)
-    except (NotMail, _Unreadable) as error:
-        raise InvalidInput(FieldProblem(to_path(["mail"], prefix), str(error))) from error
-    return replace(
-        read,
-        external_id=sent.external_id if "external_id" in sent.model_fields_set else read.external_id,
-        metadata={**read.metadata, **(sent.metadata or {})},
-        received_at=sent.received_at or read.received_at,
-        priority=sent.priority or 0,
-        group=read.group if sent.group is None else sent.group,
-    )
-
-
-class _Unreadable(Exception):
-    """A mail that was not sent as one."""
-
-
-def _raw(mail: Any) -> bytes:
-    match mail:
-        case str():
-            # Half of a surrogate pair cannot be stored; what reads the mail replaces and tells it.
-            return mail.encode("utf-8", "surrogatepass")
-        case {"base64": str(encoded), **rest} if not rest:
-            try:
-                return from_base64(encoded, most=limits.MAX_API_BODY_BYTES)
-            except ValueError as error:
-                raise _Unreadable(str(error)) from error
-    raise _Unreadable('must be a text, or {"base64": …}')
 
 
 def _rows(body: dict[str, Any]) -> Sequence[Any]:
@@ -198,7 +120,8 @@ def _rows(body: dict[str, Any]) -> Sequence[Any]:
 
 
 def _failed(index: int, problem: FieldProblem) -> RowFailed:
-    return RowFailed(index=index, path=shortened(problem.path), message=problem.message)
+    placed = at(f"items[{index}]", problem)
+    return RowFailed(index=index, path=shortened(placed.path), message=placed.message)
 
 
 def _added(intake: Intake, user: User, address: Address) -> list[ItemAdded]:

@@ -40,7 +40,8 @@ class ErrorOut(BaseModel):
 class ItemIn(BaseModel):
     """Nothing is converted: a priority of "1" is refused, not read as 1."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    # For the documents only: `sources.posted` reads what is sent.
+    model_config = ConfigDict(extra="forbid")
 
     external_id: str = Field(
         default="",

@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 
 from apps.api.api import openapi
+from apps.api.shapes import ItemIn
 from apps.pipeline import limits
+from apps.sources.posted import FIELDS
 
 CALLS = [(path, method, call) for path, calls in openapi()["paths"].items() for method, call in calls.items()]
 
@@ -50,6 +52,10 @@ def test_every_reference_leads_somewhere() -> None:
     document = openapi()
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert set(references(document)) <= known
+
+
+def test_the_documented_fields_of_an_item_are_those_that_are_read() -> None:
+    assert tuple(ItemIn.model_fields) == FIELDS
 
 
 def test_the_page_tells_every_call_and_limit(client: Client) -> None:

@@ -7,8 +7,8 @@ import time
 
 import httpx
 
+from apps.core.bodies import NotJson, parse_json
 from apps.pipeline.limits import MAX_MEDIA_BYTES
-from apps.sources.webhooks.bodies import NotJson, parse_json
 from apps.sources.webhooks.loose import object_of, text_of
 from apps.sources.webhooks.settings import LOOPBACK
 

@@ -9,8 +9,8 @@ from apps.core.errors import FieldProblem
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.limits import MAX_BATCH
 from apps.sources.mail.parsing import ParsedMail
-from apps.sources.posted import Otherwise, to_incoming, to_mail, to_time
-from apps.sources.webhooks.reading import NOT_LOOKED_AT, Look, Reading, at
+from apps.sources.posted import Otherwise, at, to_incoming, to_mail, to_time
+from apps.sources.webhooks.reading import NOT_LOOKED_AT, Look, Reading
 from apps.workflows.models import Workflow
 
 ITEM_FIELDS = {"external_id", "state", "images", "mail"}

@@ -45,11 +45,6 @@ class Reading:
     waiting: str = ""
 
 
-def at(place: str, problem: FieldProblem) -> FieldProblem:
-    path = f"{place}.{problem.path}" if place and problem.path else place or problem.path
-    return FieldProblem(path, problem.message)
-
-
 def storable(incoming: Incoming) -> Incoming:
     """With what cannot be stored replaced: the sender was answered already and cannot mend it.
 

@@ -11,6 +11,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.request import UnreadablePostError
 
+from apps.core.bodies import NoLength, TooLarge
 from apps.core.errors import InvalidInput, NotNow
 from apps.sources.webhooks.signatures import NotSigned
 
@@ -49,7 +50,7 @@ def public(view: View) -> View:
     def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
-        except (Refusal, NotSigned, Http404, UnreadablePostError) as error:
+        except (Refusal, NotSigned, NoLength, TooLarge, Http404, UnreadablePostError) as error:
             return _to_response(_to_refusal(error))
         except (InvalidInput, NotNow, OperationalError, InterfaceError) as error:
             log.warning("post_not_now", path=request.path, error=f"{type(error).__name__}: {error}")
@@ -67,6 +68,10 @@ def _to_refusal(error: Exception) -> Refusal:
             return error
         case NotSigned():
             return Refusal(401, "not_signed", f"{error}.", fields=((error.header, error.why),))
+        case NoLength():
+            return Refusal(411, "length_required", str(error))
+        case TooLarge():
+            return Refusal(413, "too_large", str(error))
         case Http404():
             return Refusal(404, "not_found", "Nothing is posted to this address.")
     return Refusal(400, "unreadable", "The body ended before it was complete.")

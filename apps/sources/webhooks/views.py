@@ -8,10 +8,10 @@ import uuid
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 
+from apps.core.bodies import read_body
 from apps.core.secrets import secret
 from apps.pipeline.limits import MAX_API_BODY_BYTES
 from apps.sources.models import Source
-from apps.sources.webhooks.bodies import read_body
 from apps.sources.webhooks.receiving import receive
 from apps.sources.webhooks.refusals import Refusal, public
 from apps.sources.webhooks.settings import webhook_settings, whatsapp_settings

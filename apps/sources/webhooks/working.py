@@ -10,17 +10,18 @@ import structlog
 from django.db import transaction
 from django.db.models import Q
 
+from apps.core.bodies import NotJson, parse_json
 from apps.core.db import ClockTimestamp
 from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.core.text import repaired
 from apps.pipeline.intake import Intake, add_items
 from apps.sources.mail.adding import add_mails
 from apps.sources.models import Delivery, Source
+from apps.sources.posted import at
 from apps.sources.wake import wake
-from apps.sources.webhooks.bodies import NotJson, parse_json
 from apps.sources.webhooks.chats import read_chats
 from apps.sources.webhooks.posts import read_items, read_whole
-from apps.sources.webhooks.reading import LONGEST_NOTE, NOT_LOOKED_AT, Look, Reading, at, storable, to_note
+from apps.sources.webhooks.reading import LONGEST_NOTE, NOT_LOOKED_AT, Look, Reading, storable, to_note
 from apps.sources.webhooks.settings import webhook_settings
 
 log = structlog.get_logger()
