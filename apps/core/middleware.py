@@ -63,7 +63,7 @@ class HostileInput:
         return self.get_response(request)
 
     def _refuse(self, request: HttpRequest, message: str) -> HttpResponse:
-        if request.path.startswith("/api/"):
+        if request.path.startswith(("/api/", "/hooks/")):
             error = {"code": "bad_request", "message": message, "fields": []}
             return JsonResponse({"error": error}, status=400)
         return HttpResponseBadRequest(message, "text/plain")

@@ -35,5 +35,6 @@ def test_a_nul_is_refused(client: Client, address: str) -> None:
     assert (response.status_code, response["Content-Type"]) == (400, "text/plain")
 
 
-def test_a_nul_is_refused_in_the_apis_own_form(client: Client) -> None:
-    assert client.get("/api/v1/items/%00").json()["error"]["code"] == "bad_request"
+@pytest.mark.parametrize("address", ["/api/v1/items/%00", "/hooks/%00", "/hooks/?hub.mode=%00"])
+def test_a_nul_is_refused_in_the_apis_own_form(client: Client, address: str) -> None:
+    assert client.get(address).json()["error"]["code"] == "bad_request"
