@@ -100,7 +100,8 @@ class Incoming:
         words = self.text
         if isinstance(self.state, dict):
             named = next(
-                (self.state[key] for key in ("subject", "title", "message") if self.state.get(key)), None
+                (self.state[key] for key in ("subject", "title", "message", "text") if self.state.get(key)),
+                None,
             )
             words = named if isinstance(named, str) else words
         named = next((each.name for each in self.attachments if each.name), "")
