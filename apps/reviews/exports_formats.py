@@ -55,11 +55,11 @@ def to_jsonl(labels: QuerySet[Label]) -> list[bytes]:
 
 def to_csv(labels: QuerySet[Label]) -> list[bytes]:
     rows = _rows(labels, text=F("item__content__text"))
-    return [_to_csv_row(map(_with_model(row).__getitem__, CSV_COLUMNS)) for row in rows]
+    return [to_csv_row(map(_with_model(row).__getitem__, CSV_COLUMNS)) for row in rows]
 
 
 def csv_header() -> bytes:
-    return _to_csv_row(CSV_COLUMNS)
+    return to_csv_row(CSV_COLUMNS)
 
 
 def _rows(labels: QuerySet[Label], **content: F) -> Iterable[dict[str, Any]]:
@@ -89,7 +89,8 @@ def _to_line(record: Mapping[str, Any]) -> bytes:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _to_csv_row(cells: Iterable[Any]) -> bytes:
+def to_csv_row(cells: Iterable[Any]) -> bytes:
+    """No cell is run as a formula by a spreadsheet."""
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\r\n").writerow([_to_cell(cell) for cell in cells])
     return out.getvalue().encode()

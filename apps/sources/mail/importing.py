@@ -9,6 +9,7 @@ from datetime import datetime
 from apps.core.errors import FieldProblem
 from apps.items.models import Mail
 from apps.pipeline.incoming import check_incoming
+from apps.sources.batches import in_batches
 from apps.sources.mail.adding import add_mails
 from apps.sources.mail.incoming import mail_to_incoming
 from apps.sources.mail.parsing import NotMail, ParsedMail, parse_mail
@@ -34,7 +35,7 @@ class MailImport:
 
     def take(self, mails: Iterable[RawMail], *, now: datetime) -> Iterator[tuple[RawMail, RefusedRow]]:
         """Yields what could not be taken, each with its reason. Raises what reading raises."""
-        for batch in _batches(mails):
+        for batch in in_batches(mails, most=BATCH_MAILS, most_size=BATCH_BYTES, size_of=mail_size):
             parsed, refused = _parse(batch, now)
             kept = [mail for _, mail in parsed]
             problems = self._preview(kept) if self.dry_run else self._add(kept, now)
@@ -88,14 +89,5 @@ def _parse(batch: Sequence[RawMail], now: datetime) -> tuple[_Parsed, _Unreadabl
     return parsed, refused
 
 
-def _batches(mails: Iterable[RawMail]) -> Iterator[list[RawMail]]:
-    batch: list[RawMail] = []
-    size = 0
-    for mail in mails:
-        batch.append(mail)
-        size += len(mail.data)
-        if len(batch) >= BATCH_MAILS or size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def mail_size(mail: RawMail) -> int:
+    return len(mail.data)

@@ -1,4 +1,4 @@
-"""A file that is kept in pieces, read as one: it never has to be whole in memory or on a disk."""
+"""A file that is kept in pieces, read as one: it never has to be whole in memory."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ class ByteStream(Protocol):
 
 
 class ChunkStream(io.RawIOBase):
-    """The bytes of `chunks`, one after the other, each asked for when it is needed. `position` is bytes read.
-
-    Reads forward only; a BufferedReader around it has up to its buffer's size more behind it than was asked for.
-    """
+    """The bytes of `chunks`, one after the other, each asked for when it is needed. Reads forward only."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._chunk = memoryview(b"")
-        self.position = 0
 
     def readable(self) -> bool:
         return True
@@ -36,10 +32,9 @@ class ChunkStream(io.RawIOBase):
         count = min(len(buffer), len(self._chunk))
         buffer[:count] = self._chunk[:count]
         self._chunk = self._chunk[count:]
-        self.position += count
         return count
 
 
 def open_chunks(chunks: Iterable[bytes]) -> io.BufferedReader:
-    """For everything that reads a file. Its `raw` is the ChunkStream."""
+    """For everything that reads a file."""
     return io.BufferedReader(ChunkStream(chunks), 1 << 18)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,13 +11,13 @@ from apps.core.errors import FieldProblem
 from apps.items.models import Item
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import Prepared, add_prepared, prepare
+from apps.sources.batches import in_batches, read_ahead
 from apps.sources.tables.reading import Row
 from apps.workflows.models import Workflow
 
 SOURCE = "file"
-BATCH = 2_000
+BATCH_ROWS = 2_000
 BATCH_CHARACTERS = 8 * 1024 * 1024
-"""Rows of a batch are in memory together: a few large ones make a batch, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,18 @@ class Counts:
         return self.accepted + self.existing + self.changed + self.refused
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows, and what can be taken of them, checked."""
+
+    rows: Sequence[Row]
+    prepared: Prepared
+
+
+def prepare_batch(rows: Sequence[Row]) -> Batch:
+    return Batch(rows, prepare([row.incoming for row in rows if row.incoming is not None]))
+
+
 @dataclass(slots=True)
 class Import:
     """One run over any number of files; `counts` grow with every row that was taken or refused."""
@@ -61,20 +72,27 @@ class Import:
         With `reads_ahead` the next batch is read and prepared in a thread meanwhile: only for rows that come
         without asking the database.
         """
-        batches = _prepared(rows)
-        for batch, prepared in _ahead(batches) if reads_ahead else batches:
-            readable = [row for row in batch if row.incoming is not None]
-            refused = self._preview(prepared) if self.dry_run else self._add(prepared, now)
-            numbered = [
-                RefusedRow(readable[index].number, problems, is_changed, _name(prepared.incoming[index]))
-                for index, problems, is_changed in refused
-            ]
-            lost = {row.number for row in numbered}
-            self.counts.repaired += sum(row.repaired for row in readable if row.number not in lost)
-            unreadable = [RefusedRow(row.number, row.problems) for row in batch if row.incoming is None]
-            for row in sorted([*numbered, *unreadable], key=lambda row: row.number):
-                self._count(row)
-                yield row
+        batches = map(
+            prepare_batch, in_batches(rows, most=BATCH_ROWS, most_size=BATCH_CHARACTERS, size_of=row_size)
+        )
+        for batch in read_ahead(batches) if reads_ahead else batches:
+            yield from self.take_batch(batch, now=now)
+
+    def take_batch(self, batch: Batch, *, now: datetime) -> Iterator[RefusedRow]:
+        """Hands in what can be taken, and yields what cannot."""
+        prepared = batch.prepared
+        readable = [row for row in batch.rows if row.incoming is not None]
+        refused = self._preview(prepared) if self.dry_run else self._add(prepared, now)
+        numbered = [
+            RefusedRow(readable[index].number, problems, is_changed, _name(prepared.incoming[index]))
+            for index, problems, is_changed in refused
+        ]
+        lost = {row.number for row in numbered}
+        self.counts.repaired += sum(row.repaired for row in readable if row.number not in lost)
+        unreadable = [RefusedRow(row.number, row.problems) for row in batch.rows if row.incoming is None]
+        for row in sorted([*numbered, *unreadable], key=lambda row: row.number):
+            self._count(row)
+            yield row
 
     def _count(self, row: RefusedRow) -> None:
         if row.is_changed:
@@ -113,40 +131,14 @@ class Import:
         return refused
 
 
-Batch = tuple[list[Row], Prepared]
-
-
-def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(next, batches, None)
-        while (batch := following.result()) is not None:
-            following = pool.submit(next, batches, None)
-            yield batch
-
-
-def _prepared(rows: Iterable[Row]) -> Iterator[Batch]:
-    for batch in _batches(rows):
-        yield batch, prepare([row.incoming for row in batch if row.incoming is not None])
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += 0 if row.incoming is None else _size(row.incoming)
-        if len(batch) >= BATCH or size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
 def _name(incoming: Incoming) -> str:
     """A row may be refused because its id is none."""
     return incoming.external_id if isinstance(incoming.external_id, str) else ""
 
 
-def _size(incoming: Incoming) -> int:
+def row_size(row: Row) -> int:
     """Roughly, in characters."""
-    return len(incoming.state) if isinstance(incoming.state, str) else len(str(incoming.state))
+    if row.incoming is None:
+        return 0
+    state = row.incoming.state
+    return len(state) if isinstance(state, str) else len(str(state))

@@ -16,19 +16,37 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from apps.core.errors import FieldProblem
 from apps.pipeline import limits
 from apps.pipeline.incoming import Incoming
+from apps.sources.batches import in_batches
 from apps.sources.images.enclosures import RawFile, to_attachments
-from apps.sources.mail.importing import MailImport
+from apps.sources.mail.importing import MailImport, mail_size
 from apps.sources.mail.reading import RawMail, split_mbox
 from apps.sources.models import Upload
 from apps.sources.tables.csv_rows import UnreadableFile
-from apps.sources.tables.importing import BATCH, Counts, Import, RefusedRow
+from apps.sources.tables.importing import (
+    BATCH_CHARACTERS,
+    BATCH_ROWS,
+    Counts,
+    Import,
+    RefusedRow,
+    prepare_batch,
+    row_size,
+)
 from apps.sources.tables.reading import Row, read_rows
 from apps.sources.tables.understanding import Kind
 from apps.sources.uploads.selectors import understanding_of
 
-BATCH_ROWS, BATCH_MAILS = BATCH, 4
-BATCH_CHARACTERS = 8 * 1024 * 1024
+BATCH_MAILS, BATCH_BYTES = 4, 8 * 1024 * 1024
 Entry = TypeVar("Entry", Row, RawMail)
+Ready = TypeVar("Ready")
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[Ready]):
+    """A batch of `count` entries, ready to be taken; `position` is how many bytes of the file were read by then."""
+
+    count: int
+    ready: Ready
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +63,27 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass(Generic[Entry]):
-    """Once over a file. `counts` are those that `hand_in` counts; twins are told from what it saw before."""
+class Pass(Generic[Entry, Ready]):
+    """Once over a file. `counts` are those that `hand_in` counts; twins are told from what it saw before.
 
-    entries: Callable[[BinaryIO], Iterator[Entry]]
-    hand_in: Callable[[Sequence[Entry], datetime], Iterable[RefusedRow]]
+    `make_ready` may run in another thread, `hand_in` asks the database.
+    """
+
+    batches_of: Callable[[BinaryIO, int], Iterator[list[Entry]]]
+    make_ready: Callable[[list[Entry]], Ready]
+    hand_in: Callable[[Ready, datetime], Iterable[RefusedRow]]
     counts: Counts
-    batch: int
 
-    def batches(self, stream: BinaryIO, *, skip: int) -> Iterator[list[Entry]]:
+    def read(self, file: BinaryIO, *, skip: int) -> Iterator[Read[Ready]]:
         """What comes after the first `skip` ones. Raises UnreadableFile for what cannot be taken as a whole."""
-        batch: list[Entry] = []
-        size = 0
-        for entry in islice(self.entries(stream), skip, None):
-            batch.append(entry)
-            size += _size(entry)
-            if len(batch) >= self.batch or size >= BATCH_CHARACTERS:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+        for batch in self.batches_of(file, skip):
+            yield Read(len(batch), self.make_ready(batch), file.tell())
 
-    def take(self, batch: Sequence[Entry], now: datetime) -> Taken:
+    def take(self, batch: Read[Ready], now: datetime) -> Taken:
         before = copy(self.counts)
-        refusals = tuple(self.hand_in(batch, now))
+        refusals = tuple(self.hand_in(batch.ready, now))
         return Taken(
-            read=len(batch),
+            read=batch.count,
             new=self.counts.accepted - before.accepted,
             same=self.counts.existing - before.existing,
             changed=self.counts.changed - before.changed,
@@ -80,34 +93,33 @@ class Pass(Generic[Entry]):
         )
 
 
-def pass_over(upload: Upload) -> Pass[Any]:
+def pass_over(upload: Upload) -> Pass[Any, Any]:
     """In the stage that the upload is in: the check writes nothing."""
     found = understanding_of(upload)
     is_check = upload.stage == Upload.Stage.CHECK
     if found.kind in (Kind.EML, Kind.MBOX):
-        mails = MailImport(upload.workflow, dry_run=is_check)
-
-        def hand_in(batch: Sequence[RawMail], now: datetime) -> Iterator[RefusedRow]:
-            for mail, why in mails.take(batch, now=now):
-                yield replace(why, external_id=mail.place)
-
-        return Pass(lambda stream: _mails(upload, found.kind, stream), hand_in, mails.counts, BATCH_MAILS)
+        return _pass_over_mails(upload, found.kind, MailImport(upload.workflow, dry_run=is_check))
     rows = Import(upload.workflow, dry_run=is_check)
 
-    def entries(stream: BinaryIO) -> Iterator[Row]:
-        return read_rows(stream, found) if found.kind.has_columns else _picture(upload, stream)
+    def batches_of(file: BinaryIO, skip: int) -> Iterator[list[Row]]:
+        entries = read_rows(file, found) if found.kind.has_columns else _picture(upload, file)
+        return in_batches(
+            islice(entries, skip, None), most=BATCH_ROWS, most_size=BATCH_CHARACTERS, size_of=row_size
+        )
 
-    return Pass(entries, lambda batch, now: rows.take(batch, now=now), rows.counts, BATCH_ROWS)
+    return Pass(batches_of, prepare_batch, lambda batch, now: rows.take_batch(batch, now=now), rows.counts)
 
 
-def _size(entry: Row | RawMail) -> int:
-    """Roughly, in characters or bytes."""
-    if isinstance(entry, RawMail):
-        return len(entry.data)
-    if entry.incoming is None:
-        return 0
-    state = entry.incoming.state
-    return len(state) if isinstance(state, str) else len(str(state))
+def _pass_over_mails(upload: Upload, kind: Kind, mails: MailImport) -> Pass[RawMail, list[RawMail]]:
+    def batches_of(file: BinaryIO, skip: int) -> Iterator[list[RawMail]]:
+        entries = islice(_mails(upload, kind, file), skip, None)
+        return in_batches(entries, most=BATCH_MAILS, most_size=BATCH_BYTES, size_of=mail_size)
+
+    def hand_in(batch: Sequence[RawMail], now: datetime) -> Iterator[RefusedRow]:
+        for mail, why in mails.take(batch, now=now):
+            yield replace(why, external_id=mail.place)
+
+    return Pass(batches_of, lambda batch: batch, hand_in, mails.counts)
 
 
 def _mails(upload: Upload, kind: Kind, stream: BinaryIO) -> Iterator[RawMail]:

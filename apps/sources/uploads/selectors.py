@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from apps.core.errors import FieldProblem
+from apps.reviews.exports_formats import BOM, to_csv_row
 from apps.sources.models import Upload, UploadRefusal
 from apps.sources.tables.understanding import Understanding
 from apps.workflows.models import Workflow
 
 PAGE = 25
 FIRST_REFUSED = 50
-# What a spreadsheet may run as a formula, full-width twins included.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _S = Upload.Status
 AT_WORK = (_S.WAITING, _S.RUNNING)
 UNDECIDED = (_S.UPLOADING, *AT_WORK, _S.CHECKED)
@@ -96,6 +93,15 @@ def understanding_of(upload: Upload) -> Understanding:
     return Understanding.from_json(upload.understood["found"])
 
 
+def content_of(upload: Upload) -> Iterator[bytes]:
+    """The file, one piece in memory at a time."""
+    for position in range(1 << 31):
+        chunk = upload.chunks.filter(position=position).values_list("content", flat=True).first()
+        if chunk is None:
+            return
+        yield bytes(chunk)
+
+
 def open_questions(upload: Upload) -> tuple[FieldProblem, ...]:
     """What a person has to decide before its rows can be read."""
     asked = understanding_of(upload).questions
@@ -151,20 +157,12 @@ def first_refusals(upload: Upload) -> list[UploadRefusal]:
 
 def refusals_csv(upload: Upload) -> Iterator[bytes]:
     """With a byte order mark, so that spreadsheets read it as UTF-8. No cell is run as a formula by them."""
-    yield b"\xef\xbb\xbf" + _to_line(["row", "place", "field", "reason", "is_changed"])
+    yield BOM + to_csv_row(("row", "place", "field", "reason", "is_changed"))
     rows = upload.refusals.order_by("pk").values_list("row", "place", "path", "message", "is_changed")
     held: list[bytes] = []
-    for row, place, path, message, is_changed in rows.iterator(chunk_size=2000):
-        held.append(_to_line([str(row), place, path, message, "true" if is_changed else "false"]))
+    for cells in rows.iterator(chunk_size=2000):
+        held.append(to_csv_row(cells))
         if len(held) == 1000:
             yield b"".join(held)
             held.clear()
     yield b"".join(held)
-
-
-def _to_line(cells: list[str]) -> bytes:
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\r\n").writerow(
-        [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
-    )
-    return out.getvalue().encode()

@@ -15,13 +15,16 @@ from apps.accounts.models import User
 from apps.core.errors import Conflict
 from apps.pipeline import limits
 from apps.sources.models import ColumnMapping, Upload, UploadChunk, UploadRefusal
+from apps.sources.tables.chunks import open_chunks
 from apps.sources.tables.columns import Roles, columns_sha256
+from apps.sources.tables.reading import take_sample
 from apps.sources.tables.records import repaired_value
-from apps.sources.tables.understanding import SAMPLE_BYTES, Overrides, Understanding, understand
+from apps.sources.tables.understanding import Overrides, Understanding, understand
 from apps.sources.uploads.receiving import CUT_OFF
 from apps.sources.uploads.selectors import (
     AT_WORK,
     UNDECIDED,
+    content_of,
     is_changeable,
     open_questions,
     seen_of,
@@ -170,8 +173,7 @@ def _check_seen(upload: Upload, seen: str) -> None:
 
 
 def _sample(upload: Upload) -> bytes:
-    first = upload.chunks.filter(position=0).values_list("content", flat=True).first()
-    return bytes(first or b"")[:SAMPLE_BYTES]
+    return take_sample(open_chunks(content_of(upload)))
 
 
 def _remembered(workflow: Workflow, found: Understanding) -> tuple[Understanding, dict[str, Any]]:

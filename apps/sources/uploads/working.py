@@ -7,13 +7,15 @@ do not wait for it.
 
 from __future__ import annotations
 
-import io
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
+from tempfile import TemporaryFile
 from typing import Any
 
 import structlog
@@ -24,16 +26,16 @@ from apps.core.db import ClockTimestamp
 from apps.core.errors import Conflict
 from apps.core.text import repaired
 from apps.pipeline import limits
+from apps.sources.batches import read_ahead
 from apps.sources.models import Upload, UploadChunk, UploadRefusal
-from apps.sources.tables.chunks import ChunkStream
 from apps.sources.tables.csv_rows import UnreadableFile
-from apps.sources.uploads.rows import Pass, pass_over
+from apps.sources.uploads.rows import Pass, Read, pass_over
+from apps.sources.uploads.selectors import content_of
 
 log = structlog.get_logger()
 CLAIM_S = 180
 SLICE_S = 20.0
 MOST_ATTEMPTS = 3
-READ_BYTES = 256 * 1024
 GIVEN_UP = f"Given up: a worker died over it {MOST_ATTEMPTS} times in a row."
 TOO_MANY = f"Stopped: more than {limits.MAX_UPLOAD_REFUSALS:,} rows were not taken. Look at the first ones."
 _COUNTS = ("read", "new", "same", "changed", "refused", "repaired")
@@ -112,28 +114,35 @@ def _claim(upload: Upload, now: datetime) -> Claim:
     return Claim(token, upload)
 
 
-def _kept_alive(claim: Claim, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """A stretch without a single row (blank lines, what was read before) must not look like a dead worker."""
-    renewed = time.monotonic()
-    for piece in pieces:
-        if time.monotonic() - renewed > CLAIM_S / 10:
-            _write(claim, claimed_until=_claim_end())
-            renewed = time.monotonic()
-        yield piece
-
-
 def _claim_end() -> Any:
     return ClockTimestamp() + timedelta(seconds=CLAIM_S)
 
 
 def _work(claim: Claim, now: Callable[[], datetime], slice_s: float) -> None:
-    upload = claim.upload
-    pieces = ChunkStream(_kept_alive(claim, content_of(upload)))
-    stream = io.BufferedReader(pieces, READ_BYTES)
-    ends = time.monotonic() + slice_s
-    work = pass_over(upload)
-    for batch in work.batches(stream, skip=upload.read):
-        is_cancelled, refusals = _commit(claim, work, batch, pieces.position, now())
+    """The file lies on this machine meanwhile: the thread that reads ahead asks no database."""
+    work = pass_over(claim.upload)
+    with TemporaryFile() as file:
+        file.writelines(content_of(claim.upload))
+        file.seek(0)
+        # A stretch without a single row (blank lines, what was read before) must not look like a dead worker.
+        stay = partial(_write, claim, claimed_until=_claim_end())
+        read = work.read(file, skip=claim.upload.read)
+        with closing(read_ahead(read, waiting=stay, every_s=CLAIM_S / 10)) as batches:
+            _take(claim, work, batches, now, slice_s)
+
+
+def _take(
+    claim: Claim,
+    work: Pass[Any, Any],
+    batches: Iterable[Read[Any]],
+    now: Callable[[], datetime],
+    slice_s: float,
+) -> None:
+    ends: float | None = None
+    for batch in batches:
+        # From the first batch on: passing over what is in already may take longer than a slice.
+        ends = ends or time.monotonic() + slice_s
+        is_cancelled, refusals = _commit(claim, work, batch, now())
         if is_cancelled:
             end_upload(claim, Upload.Status.CANCELLED, now=now())
             return
@@ -151,15 +160,13 @@ def _work(claim: Claim, now: Callable[[], datetime], slice_s: float) -> None:
 
 
 @transaction.atomic
-def _commit(
-    claim: Claim, work: Pass[Any], batch: Sequence[Any], position: int, now: datetime
-) -> tuple[bool, int]:
+def _commit(claim: Claim, work: Pass[Any, Any], batch: Read[Any], now: datetime) -> tuple[bool, int]:
     """Whether somebody asked to stop, and how many were not taken so far."""
     taken = work.take(batch, now)
     _write(
         claim,
         claimed_until=_claim_end(),
-        read_bytes=position,
+        read_bytes=batch.position,
         **{name: F(name) + getattr(taken, name) for name in _COUNTS},
     )
     UploadRefusal.objects.bulk_create(
@@ -191,15 +198,6 @@ def _write(claim: Claim, **values: Any) -> None:
     mine = Upload.objects.filter(pk=claim.upload.pk, claim_token=claim.token, status=Upload.Status.RUNNING)
     if not mine.update(**values):
         raise ClaimLost("Somebody else has this upload.")
-
-
-def content_of(upload: Upload) -> Iterator[bytes]:
-    """The file, one piece in memory at a time."""
-    for position in range(1 << 31):
-        chunk = upload.chunks.filter(position=position).values_list("content", flat=True).first()
-        if chunk is None:
-            return
-        yield bytes(chunk)
 
 
 def drop_content(upload: Upload) -> None:

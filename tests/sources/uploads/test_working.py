@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.core.db import ClockTimestamp
 from apps.items.models import Item
 from apps.sources.models import Upload, UploadChunk
-from apps.sources.uploads.rows import BATCH_ROWS
+from apps.sources.tables.importing import BATCH_ROWS
 from apps.sources.uploads.selectors import seen_of
 from apps.sources.uploads.services import ask_cancel, ask_import, sweep_uploads
 from apps.sources.uploads.working import MOST_ATTEMPTS, claim_upload, work_on_next_upload
