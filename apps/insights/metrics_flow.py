@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, FloatField, Func, Max, Min, Q, Sum, Value
-from django.db.models.functions import Cast
+import numpy as np
+from django.db.models import Count, Max, Min, Q, Sum, Value
 
 from apps.actions.models import ActionRun
-from apps.insights.metrics_values import Figure, Key, Percentiles, Window, count, key_of, measured
+from apps.insights import metrics_counts as counts
+from apps.insights.metrics_values import Figure, Key, Window, count, key_of, measured
 from apps.items.models import Item, Route
 from apps.reviews.models import ReviewTask
 from apps.stats.rates import NO_DATA, Rate, exact_share
@@ -21,6 +22,8 @@ AUDIT_DAYS = 7
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 NOTHING_WAITS = "nothing waits"
 _MOST_REASONS = 5
+MOST_TIMED = 5_000
+"""Decisions whose speed is looked at: what it was lately, whatever the window holds."""
 
 
 def _routes(workflow: Workflow, window: Window) -> Q:
@@ -49,6 +52,8 @@ class Routed:
 
 def routed(workflow: Workflow, window: Window, group: str | None = None) -> dict[Key, Routed]:
     """Routes in force by the group's key (under None when there is no group); reviewers route nothing."""
+    if days := counts.whole_days(workflow, window):
+        return {key: Routed(*found) for key, found in counts.routed(days, group).items()}
     key = key_of(group, route="", reviewer="pk", at="created_at", workflow=workflow)
     rows = (
         Route.objects.filter(_routes(workflow, window))
@@ -132,39 +137,42 @@ def action_runs(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
 
 
 def decisions(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
-    """Cost and speed of the decisions behind the routes of the window.
+    """Cost and speed of the decisions behind the routes of the window; speed of the newest 5,000 of them.
 
     `model_call_s` is the call alone; `decided_s` counts from the item's arrival here, waiting included.
     """
-    took = Func(
-        F("item__decided_at") - F("item__created_at"),
-        template="EXTRACT(EPOCH FROM %(expressions)s)",
-        output_field=FloatField(),
-    )
-    fractions = list(PERCENTILES.values())
-    row = Route.objects.filter(_routes(workflow, window), decision__isnull=False).aggregate(
-        n=Count("*"),
-        priced=Count("decision__cost"),
-        cost=Sum("decision__cost"),
-        decided=Count("item__decided_at"),
-        call_s=Percentiles(F("decision__latency_s"), fractions),
-        decided_s=Percentiles(Cast(took, FloatField()), fractions),
-    )
-    cost = None if row["cost"] is None else float(row["cost"])
-    reason = NO_DATA if row["n"] == 0 else "the endpoint told no tokens"
+    decided = Route.objects.filter(_routes(workflow, window), decision__isnull=False)
+    if days := counts.whole_days(workflow, window):
+        n, priced, cost = counts.costs(days)
+    else:
+        row = decided.aggregate(n=Count("*"), priced=Count("decision__cost"), cost=Sum("decision__cost"))
+        n, priced, cost = row["n"], row["priced"], row["cost"]
+    reason = NO_DATA if n == 0 else "the endpoint told no tokens"
+    newest = decided.order_by("-created_at", "-id")[:MOST_TIMED]
+    took = [
+        (call_s, None if at is None else (at - came).total_seconds())
+        for call_s, at, came in newest.values_list(
+            "decision__latency_s", "item__decided_at", "item__created_at"
+        )
+    ]
     return {
-        "decision_cost": measured(cost, row["priced"], "USD", reason),
-        **_percentile_figures("model_call_s", row["call_s"], row["n"]),
-        **_percentile_figures("decided_s", row["decided_s"], row["decided"]),
+        "decision_cost": measured(None if cost is None else float(cost), priced, "USD", reason),
+        **_percentile_figures("model_call_s", [call_s for call_s, _ in took]),
+        **_percentile_figures("decided_s", [s for _, s in took if s is not None]),
     }
 
 
-def _percentile_figures(name: str, values: list[float] | None, of: int) -> dict[str, Figure]:
-    known: Sequence[float | None] = values or [None] * len(PERCENTILES)
-    return {f"{name}_{key}": measured(value, of, "s") for key, value in zip(PERCENTILES, known, strict=True)}
+def _percentile_figures(name: str, seconds: Sequence[float]) -> dict[str, Figure]:
+    found = np.quantile(seconds, list(PERCENTILES.values())).tolist() if seconds else [None] * 3
+    return {
+        f"{name}_{key}": measured(value, len(seconds), "s")
+        for key, value in zip(PERCENTILES, found, strict=True)
+    }
 
 
 def models_asked(workflow: Workflow, window: Window) -> list[str]:
     """Every model whose answers stand behind the figures, by the name in its replies."""
+    if days := counts.whole_days(workflow, window):
+        return counts.models(days)
     rows = Route.objects.filter(_routes(workflow, window), decision__isnull=False).order_by()
     return sorted(rows.values_list("decision__model", flat=True).distinct())

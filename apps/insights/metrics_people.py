@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 
+from apps.insights import metrics_counts as counts
 from apps.insights.metrics_values import Figure, Key, Percentiles, Window, count, key_of, measured
 from apps.reviews.models import Answer, Review, ReviewTask
 from apps.stats.anchoring import Anchoring, anchoring
@@ -74,9 +75,10 @@ def _usable(answers: QuerySet[Answer]) -> QuerySet[Answer]:
     return answers.filter(model_value__isnull=False).exclude(kind=Answer.Kind.CANNOT_TELL)
 
 
-def _first_of_each_item(answers: QuerySet[Answer]) -> QuerySet[Answer]:
-    """Rates are of items: where several people answered one, the first usable answer in the window counts."""
-    earlier = answers.filter(review__task=OuterRef("review__task"), review__lt=OuterRef("review"))
+def _first_of_each_item(workflow: Workflow, answers: QuerySet[Answer]) -> QuerySet[Answer]:
+    """Rates are of items: where several people answered one, the first usable answer counts, on its own day."""
+    every = _usable(_answers(workflow, Window()))
+    earlier = every.filter(review__task=OuterRef("review__task"), review__lt=OuterRef("review"))
     return answers.filter(Q(review__task__reviews_needed=1) | ~Exists(earlier))
 
 
@@ -85,9 +87,11 @@ def tallies(workflow: Workflow, window: Window, group: str | None = None) -> dic
 
     Among reviewers each person's every answer counts, so that the sum over people can exceed the whole.
     """
+    if days := counts.whole_days(workflow, window):
+        return _to_tallies(counts.answers(days, group))
     answers = _usable(_answers(workflow, window))
     if group != "reviewer":
-        answers = _first_of_each_item(answers)
+        answers = _first_of_each_item(workflow, answers)
     key = key_of(
         group, route=_ROUTE, reviewer="review__user__username", at="review__created_at", workflow=workflow
     )
@@ -122,20 +126,37 @@ def _add(pair: list[int], part: int, whole: int) -> None:
 
 def left_out(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
     """Answers that are in no rate, so that nobody wonders where they went."""
-    row = _answers(workflow, window).aggregate(
-        cannot_tell=Count(Value(1), filter=Q(kind=Answer.Kind.CANNOT_TELL)),
-        without_model=Count(Value(1), filter=Q(model_value=None) & ~Q(kind=Answer.Kind.CANNOT_TELL)),
-    )
-    return {
-        "answers_cannot_tell": count(row["cannot_tell"]),
-        "answers_without_model": count(row["without_model"]),
-    }
+    if days := counts.whole_days(workflow, window):
+        cannot_tell, without_model = counts.left_out(days)
+    else:
+        row = _answers(workflow, window).aggregate(
+            cannot_tell=Count(Value(1), filter=Q(kind=Answer.Kind.CANNOT_TELL)),
+            without_model=Count(Value(1), filter=Q(model_value=None) & ~Q(kind=Answer.Kind.CANNOT_TELL)),
+        )
+        cannot_tell, without_model = row["cannot_tell"], row["without_model"]
+    return {"answers_cannot_tell": count(cannot_tell), "answers_without_model": count(without_model)}
 
 
 def review_seconds(
     workflow: Workflow, window: Window, group: str | None = None
 ) -> dict[Key, dict[str, Figure | Rate]]:
     """Answers given, and the median time from shown to answered, of every kind of task."""
+    if days := counts.whole_days(workflow, window):
+        rows = counts.reviews(days, group)
+    else:
+        rows = _reviews(workflow, window, group)
+    return {
+        key: {
+            "reviews": count(n),
+            "review_seconds_median": measured(median, timed, "s", "no answer was timed"),
+        }
+        for key, n, timed, median in rows
+    }
+
+
+def _reviews(
+    workflow: Workflow, window: Window, group: str | None
+) -> list[tuple[Key, int, int, float | None]]:
     key = key_of(group, route="task__route__", reviewer="user__username", at="created_at", workflow=workflow)
     rows = (
         Review.objects.filter(window.holds("created_at"), task__workflow=workflow, taken_back_at=None)
@@ -144,12 +165,4 @@ def review_seconds(
         .order_by()
         .annotate(n=Count("*"), timed=Count("seconds"), median=Percentiles(F("seconds"), [0.5]))
     )
-    return {
-        key: {
-            "reviews": count(n),
-            "review_seconds_median": measured(
-                median[0] if median else None, timed, "s", "no answer was timed"
-            ),
-        }
-        for key, n, timed, median in rows
-    }
+    return [(key, n, timed, median[0] if median else None) for key, n, timed, median in rows]
