@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 
 from apps.calibration.charts import Drawing
+from apps.calibration.curves import Curve
 from apps.calibration.overview import Card
 from apps.calibration.quality import Quality
 
@@ -60,11 +61,15 @@ def coverage_rows(found: Quality) -> Rows:
 
 
 def label_rows(card: Card) -> Rows:
-    for step in reversed(card.curve.steps):
+    return curve_rows(card.curve)
+
+
+def curve_rows(curve: Curve) -> Rows:
+    for step in reversed(curve.steps):
         yield {
             "from_probability": step.threshold,
             "items": step.items,
-            "items_of_label": card.curve.items,
+            "items_of_label": curve.items,
             "upper_bound": step.bound,
             "estimate": step.error,
             "reviewed_items": step.reviewed_items,
@@ -74,7 +79,7 @@ def label_rows(card: Card) -> Rows:
             "checked_answers": step.audited_labelled,
             "checked_otherwise": step.audited_wrong,
             "never_checkable_items": step.uncovered_items,
-            "standing": card.curve.standing(step),
+            "standing": curve.standing(step),
         }
 
 

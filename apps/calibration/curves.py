@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from apps.calibration.counts import LabelCounts
 from apps.stats.certificates import Step
 from apps.stats.rates import Rate, exact_share
 from apps.stats.thresholds import GRID, Counts, grid_value_at_least, two_stratum_bounds
@@ -43,19 +42,20 @@ class Curve:
 
 
 def curve_of(
-    counted: LabelCounts,
+    counts: Counts,
     *,
+    items: int,
     delta: float,
     in_force: float,
     target: float,
     certified: Iterable[float] = (),
     supported: Iterable[float] = (),
 ) -> Curve:
-    """`delta` is the risk the bounds are computed with. Each bound holds by itself only; what may be relied on is
-    what the walk from the top certifies."""
+    """`items` are those of any probability, `delta` is the risk the bounds are computed with. Each bound holds by
+    itself only; what may be relied on is what the walk from the top certifies."""
     return Curve(
-        steps=steps_of(counted.counts, delta),
-        items=sum(row.items for row in counted.rows),
+        steps=steps_of(counts, delta),
+        items=items,
         in_force=in_force,
         target=target,
         certified=tuple(certified),

@@ -174,7 +174,8 @@ def _card(number: int, found: Look, entry: Json, reading: Json, history: tuple[T
         reading=reading,
         evidence=evidence,
         curve=curve_of(
-            evidence,
+            evidence.counts,
+            items=sum(row.items for row in evidence.rows),
             delta=entry["delta"],
             in_force=entry["threshold"],
             target=entry["target_error"],
@@ -236,11 +237,11 @@ def confusion_rows(found: Quality) -> list[tuple[str, str, ConfusionCell]]:
     return [(names[cell.predicted], names[cell.true], cell) for cell in found.confusion.cells[:MOST_CELLS]]
 
 
-def slider_data(card: Card, drawing: Drawing) -> Json:
+def slider_data(curve: Curve, drawing: Drawing) -> Json:
     """What the page's slider needs for each grid value, the places in the drawing included."""
     return {
-        "start": card.curve.in_force_index,
-        "steps": [_slide(card.curve, step, drawing) for step in card.curve.steps],
+        "start": curve.in_force_index,
+        "steps": [_slide(curve, step, drawing) for step in curve.steps],
     }
 
 

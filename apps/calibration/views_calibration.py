@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from apps.accounts.http import PersonRequest
-from apps.calibration.chart_files import FORMATS, LABEL_CHARTS, QUESTION_CHARTS, chart_file
+from apps.calibration.chart_files import FORMATS, LABEL_CHARTS, QUESTION_CHARTS, chart_file, curve_rows
 from apps.calibration.counts import WINDOW_WEEKS
 from apps.calibration.evidence import model_in_use
 from apps.calibration.incidents import open_incidents
@@ -26,6 +26,7 @@ from apps.calibration.overview import (
     question_charts,
     slider_data,
 )
+from apps.calibration.overview_sides import Side, hold_of
 from apps.calibration.quality import quality
 from apps.core.errors import Conflict
 from apps.core.htmx import render
@@ -52,6 +53,8 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
     }
     if question.is_routing:
         context |= _labels(workflow, question, request.GET.get("label"), model)
+    elif question.kind == Question.Kind.NOUL:
+        context["hold"] = hold_of(workflow=workflow, question=question, now=timezone.now())
     return render(request, "calibration/overview.html", context)
 
 
@@ -88,6 +91,9 @@ def chart(request: PersonRequest, slug: str, name: str, form: str) -> HttpRespon
         card = _card(workflow, request.GET.get("label"))
         drawn = label_charts(card, model_in_use(workflow))[name]
         rows = LABEL_CHARTS[name](card)
+    elif name == "side":
+        side = _side(workflow, request.GET.get("question"), request.GET.get("label"))
+        drawn, rows = side.drawing, curve_rows(side.curve)
     else:
         raise Http404("There is no such chart.")
     if drawn is None:
@@ -118,6 +124,14 @@ def _card(workflow: Workflow, label: str | None) -> Card:
     return found
 
 
+def _side(workflow: Workflow, key: str | None, label: str | None) -> Side:
+    hold = hold_of(workflow=workflow, question=_question(_questions(workflow), key), now=timezone.now())
+    found = next((side for side in (hold.sides if hold else ()) if side.entry["label"] == label), None)
+    if found is None:
+        raise Http404("The policy in force has no such hold.")
+    return found
+
+
 def _labels(workflow: Workflow, question: Question, label: str | None, model: str | None) -> dict[str, Any]:
     """Every label's line, and the cards of those that are shown."""
     try:
@@ -133,6 +147,6 @@ def _labels(workflow: Workflow, question: Question, label: str | None, model: st
     return {
         "cards": cards,
         "settings": found.inputs["settings"],
-        "shown": [(card, charts, slider_data(card, charts["label"])) for card, charts in drawn],
+        "shown": [(card, charts, slider_data(card.curve, charts["label"])) for card, charts in drawn],
         "shows_all": shown is cards,
     }

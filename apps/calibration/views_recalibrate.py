@@ -6,13 +6,15 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.http import PersonRequest
 from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun
 from apps.calibration.overview import RunRow, newest_runs
 from apps.calibration.running import run_calibration
+from apps.calibration.side_certs import propose_limits
+from apps.calibration.sides import look_at_holds
 from apps.core.errors import Conflict
 from apps.core.htmx import render
 from apps.policies.selectors import active_policy
@@ -31,8 +33,27 @@ def recalibrate(request: PersonRequest, slug: str) -> HttpResponse:
         return redirect("calibration:overview", workflow.slug)
 
 
+@require_POST
+def hold_propose(request: PersonRequest, slug: str) -> HttpResponse:
+    """A draft with the limits that certificates allow for the hold on `question`."""
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    key = request.POST.get("question", "")
+    try:
+        draft = propose_limits(workflow=workflow, question=key, user=request.user, now=timezone.now())
+    except Conflict as conflict:
+        messages.error(request, str(conflict))
+        return redirect("calibration:overview", workflow.slug)
+    messages.success(request, "This is what is proposed; nothing obeys it until it is activated.")
+    return redirect("calibration:policy_version", workflow.slug, draft.version)
+
+
 def _ask(request: PersonRequest, workflow: Workflow) -> HttpResponse:
     found = look(workflow=workflow, now=timezone.now())
+    sides = [
+        (hold.question, entry, result)
+        for hold in look_at_holds(workflow=workflow, now=timezone.now())
+        for entry, result in zip(hold.entries, hold.results, strict=True)
+    ]
     results = {result["label"]: result for result in found.results}
     context = {
         "workflow": workflow,
@@ -42,7 +63,8 @@ def _ask(request: PersonRequest, workflow: Workflow) -> HttpResponse:
         "rows": [
             (entry, results[entry["label"]]) for entry in found.inputs["labels"] if not entry["refusal"]
         ],
-        "attempts": len(found.attempts),
+        "sides": sides,
+        "attempts": len(found.attempts) + sum(result["is_attempt"] for _, _, result in sides),
     }
     return render(request, "calibration/recalibrate.html", context)
 

@@ -14,7 +14,7 @@ from apps.calibration.drawings import Words, draw_bands, draw_coverage, draw_lab
 from apps.calibration.quality_measures import CurvePoint
 from apps.stats.probability import reliability
 from apps.stats.rates import rate
-from apps.stats.thresholds import GRID, BinCount, two_stratum_bounds
+from apps.stats.thresholds import GRID, BinCount, empty_counts, two_stratum_bounds
 
 WORDS = Words("Spam", "1 Oct 2026 · answers of standin-ngram-1")
 ROWS = (
@@ -26,7 +26,7 @@ COUNTED = LabelCounts(ROWS, date(2026, 10, 1), date(2026, 11, 20))
 
 
 def curve(**more: Any) -> Curve:
-    return replace(curve_of(COUNTED, delta=0.05, in_force=0.9, target=0.05), **more)
+    return replace(curve_of(COUNTED.counts, items=1150, delta=0.05, in_force=0.9, target=0.05), **more)
 
 
 def looks(svg: str) -> list[str]:
@@ -71,7 +71,7 @@ def test_a_reading_is_not_called_certified() -> None:
 
 
 def test_a_label_without_items_has_a_chart() -> None:
-    found = curve_of(LabelCounts((), date(2026, 10, 1), None), delta=0.05, in_force=0.9, target=0.05)
+    found = curve_of(empty_counts(), items=0, delta=0.05, in_force=0.9, target=0.05)
     svg = draw_label(found, WORDS).to_svg()
     assert "No items yet." in svg
     # The one of the legend.
