@@ -189,7 +189,9 @@ class Drawing:
             if all(abs(at - other) >= 76 for other in taken):
                 taken.append(at)
                 self._add("line", "axis", x1=at, x2=at, y1=self.top - 4, y2=self.top)
-                self._words(words, at, self.top - 7, anchor="middle")
+                is_last = at > RIGHT - 30
+                place = WIDTH - 4 if is_last else at
+                self._words(words, place, self.top - 7, anchor="end" if is_last else "middle")
 
     def chosen(self) -> None:
         """A marker that a script moves to what the reader chose; nothing is seen of it before."""
