@@ -41,7 +41,7 @@ class Header:
     @property
     def pieces(self) -> list[str]:
         """Names and addresses apart: beside an Arabic name an address would be torn by its direction."""
-        return [piece for piece in _IN_BRACKETS.split(self.value) if piece.strip()]
+        return [piece.strip() for piece in _IN_BRACKETS.split(self.value) if piece.strip()]
 
 
 @dataclass(frozen=True, slots=True)

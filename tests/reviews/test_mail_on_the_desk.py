@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from apps.accounts.models import User
 from apps.items.models import ItemContent
+from apps.reviews.content import Header
 from apps.workflows.models import Workflow
 from tests.conftest import SignIn
 from tests.factories import make_task
@@ -19,7 +20,7 @@ def test_it_works(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
     give_mail(make_task(workflow).item, parts=PARTS)
     page = open_desk(signed_in(rosa))
     assert (
-        page.index("<bdi>Ann Example </bdi> <bdi>&lt;ann@example.com&gt;</bdi>")
+        page.index("<bdi>Ann Example</bdi> <bdi>&lt;ann@example.com&gt;</bdi>")
         < page.index("My order")
         < page.index("Where is my order?")
     )
@@ -146,3 +147,7 @@ def test_a_mail_without_html_has_no_frame(signed_in: SignIn, rosa: User, workflo
     item = make_task(workflow).item
     give_mail(item)
     assert signed_in(rosa).get(f"/w/leads/items/{item.pk}/mail/frame/").status_code == 404
+
+
+def test_a_name_keeps_no_space_that_its_direction_would_carry_off() -> None:
+    assert Header("From", "سلمى <salma@alnoor.example>").pieces == ["سلمى", "<salma@alnoor.example>"]

@@ -13,6 +13,8 @@ from apps.sources.mail.parsing import ParsedMail
 from apps.sources.tables.records import repaired_value
 
 LONGEST_NOTE = 500
+LONGEST_PART = 120
+"""Of a place or a reason in a note: a name that a stranger chose does not fill it."""
 MOST_NAMED = 10
 LOOK_S = 120.0
 
@@ -67,9 +69,15 @@ def storable(incoming: Incoming) -> Incoming:
 
 def to_note(problems: Sequence[FieldProblem], ignored: str) -> str:
     """For the sources page: what was not taken and why, then what was left out."""
-    told = [f"{each.path}: {each.message}" if each.path else each.message for each in problems[:MOST_NAMED]]
+    told = [": ".join(map(_part, filter(None, (each.path, each.message)))) for each in problems[:MOST_NAMED]]
     if len(problems) > MOST_NAMED:
         told.append(f"and {len(problems) - MOST_NAMED:,} more")
-    parts = [f"Not taken: {'; '.join(told)}."] if told else []
+    reasons = "; ".join(told)
+    end = "" if reasons.endswith((".", "?")) else "."
+    parts = [f"Not taken: {reasons}{end}"] if told else []
     note = " ".join([*parts, *([f"Left out: {ignored}."] if ignored else [])])
     return repaired(note)[0][:LONGEST_NOTE]
+
+
+def _part(text: str) -> str:
+    return text if len(text) <= LONGEST_PART else f"{text[:LONGEST_PART]}…"

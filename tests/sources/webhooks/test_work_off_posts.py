@@ -167,6 +167,11 @@ def test_what_cannot_be_taken_says_why_and_is_kept(webhook: Sender, body: bytes,
     assert bytes(delivery.body) == body
 
 
+def test_a_name_chosen_by_a_stranger_does_not_hide_the_reasons(webhook: Sender) -> None:
+    delivery = worked_off(webhook, {"items": [ITEM | {"x" * 5000: 1}, {"external_id": "b"}]})
+    assert "x…: is not known here; items[1].state: is missing." in delivery.note
+
+
 def test_characters_that_cannot_be_stored_are_replaced(webhook: Sender) -> None:
     worked_off(webhook, b'{"external_id": "n\\u0000", "state": {"a": "b\\ud800c"}}')
     item = Item.objects.select_related("content").get()
