@@ -68,7 +68,9 @@ class Counted(models.Model):
     item = models.OneToOneField(
         Item, on_delete=models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False
     )
-    count = models.ForeignKey(DayCount, on_delete=models.CASCADE, related_name="+", db_index=False)
+    count = models.ForeignKey(
+        DayCount, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     state = models.SmallIntegerField()
     cost = models.DecimalField(max_digits=14, decimal_places=9, null=True)
 
@@ -118,7 +120,9 @@ class CountedReview(models.Model):
         Review, on_delete=models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False
     )
     item_id = models.BigIntegerField(db_index=True)
-    count = models.ForeignKey(ReviewCount, on_delete=models.CASCADE, related_name="+", db_index=False)
+    count = models.ForeignKey(
+        ReviewCount, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     state = models.SmallIntegerField()
     seconds = models.FloatField(null=True)
 

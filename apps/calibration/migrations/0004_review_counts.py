@@ -19,9 +19,7 @@ CREATE TRIGGER review_changed_is_counted AFTER UPDATE ON reviews_review
 CREATE TRIGGER review_gone_is_counted AFTER DELETE ON reviews_review
     REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION calibration_touch_reviewed();
 
-DELETE FROM calibration_counted;
-DELETE FROM calibration_daycount;
-DELETE FROM calibration_touched;
+TRUNCATE calibration_counted, calibration_daycount, calibration_touched;
 INSERT INTO calibration_touched (workflow_id, item_id)
     SELECT workflow_id, item_id FROM items_route WHERE superseded_at IS NULL;
 """
@@ -121,6 +119,7 @@ class Migration(migrations.Migration):
                 (
                     "count",
                     models.ForeignKey(
+                        db_constraint=False,
                         db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",
@@ -128,6 +127,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        # Whoever takes a count away takes all of them: a check row by row would read the whole table for each.
+        migrations.AlterField(
+            model_name="counted",
+            name="count",
+            field=models.ForeignKey(
+                db_constraint=False,
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to="calibration.daycount",
+            ),
         ),
         migrations.AddConstraint(
             model_name="reviewcount",
