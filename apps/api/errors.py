@@ -128,20 +128,18 @@ _WORDS = {
 }
 
 
-def to_problems(
-    errors: Iterable[Mapping[str, Any]], *, skip: int = 0, prefix: str = ""
-) -> list[FieldProblem]:
+def to_problems(errors: Iterable[Mapping[str, Any]], *, skip: int = 0) -> list[FieldProblem]:
     """Pydantic's findings in our words; `skip` leaves out the first parts of each place."""
     problems = []
     for error in errors:
-        path = to_path(error["loc"][skip:], prefix)
+        path = to_path(error["loc"][skip:])
         message = _WORDS.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")
         problems.append(FieldProblem(path, message))
     return problems
 
 
-def to_path(parts: Iterable[str | int], prefix: str = "") -> str:
-    path = prefix
+def to_path(parts: Iterable[str | int]) -> str:
+    path = ""
     for part in parts:
         if isinstance(part, int):
             path += f"[{part}]"
@@ -150,6 +148,6 @@ def to_path(parts: Iterable[str | int], prefix: str = "") -> str:
     return path
 
 
-def problems_of(error: pydantic.ValidationError, *, prefix: str = "") -> list[FieldProblem]:
+def problems_of(error: pydantic.ValidationError) -> list[FieldProblem]:
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    return to_problems([dict(each) for each in found], prefix=prefix)
+    return to_problems([dict(each) for each in found])

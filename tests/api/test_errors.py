@@ -34,4 +34,4 @@ def test_nothing_of_the_inside_is_told(error: Exception, status: int) -> None:
 
 
 def test_paths_are_as_the_sender_wrote_them() -> None:
-    assert to_path(("a", 3, "b"), "items[1]") == "items[1].a[3].b"
+    assert to_path(("items", 1, "a", 3, "b")) == "items[1].a[3].b"

@@ -10,7 +10,7 @@ from apps.core.db import ClockTimestamp
 from apps.items.models import Item
 from apps.sources.models import Upload, UploadChunk
 from apps.sources.tables.importing import BATCH_ROWS
-from apps.sources.uploads.selectors import seen_of
+from apps.sources.uploads.selectors import seen_of, understanding_of
 from apps.sources.uploads.services import ask_cancel, ask_import, sweep_uploads
 from apps.sources.uploads.working import MOST_ATTEMPTS, claim_upload, work_on_next_upload
 from apps.workflows.models import Workflow
@@ -106,6 +106,13 @@ def test_stopped_in_the_middle_keeps_what_is_in(workflow: Workflow, asked: Uploa
     asked.refresh_from_db()
     assert (asked.status, asked.new, Item.objects.count()) == ("cancelled", BATCH_ROWS, BATCH_ROWS)
     assert not UploadChunk.objects.exists()
+
+
+def test_an_accent_on_the_last_line_tells_the_encoding(mara: User, signed_in: SignIn) -> None:
+    last = "20000,Für die Größe der Öfen fehlen Maße\n".encode("cp1252")
+    upload = checked(signed_in(mara), many(20_000) + last)
+    assert (upload.status, upload.read, upload.repaired) == ("checked", 20_001, 0)
+    assert understanding_of(upload).encoding == "cp1252"
 
 
 def test_discarded_before_a_worker_came(mara: User, signed_in: SignIn) -> None:
