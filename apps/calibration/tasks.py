@@ -6,11 +6,13 @@ from celery import shared_task
 from django.utils import timezone
 
 from apps.calibration import warnings, watching
+from apps.calibration.daycounts import refresh
 from apps.calibration.night import look_tonight
 from apps.calibration.rounds import look_at_every_workflow
 from apps.calibration.trial_running import work_on_next_trial
 from apps.calibration.trials import TASK
 from apps.core.wake import wake
+from apps.workflows.models import Workflow
 
 
 @shared_task
@@ -18,6 +20,13 @@ def run_trials() -> None:
     """A slice of one, and then back into the queue: decisions stand there, too."""
     if work_on_next_trial(now=timezone.now):
         wake(TASK)
+
+
+@shared_task
+def count_days() -> None:
+    """Pages count what has changed before they read; often done, that is never much."""
+    for workflow in Workflow.objects.order_by("pk"):
+        refresh(workflow)
 
 
 @shared_task

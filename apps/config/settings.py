@@ -212,6 +212,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
+    "counts": {
+        "task": "apps.calibration.tasks.count_days",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "alarms": {
         "task": "apps.calibration.tasks.watch_alarms",
         "schedule": 60.0,
