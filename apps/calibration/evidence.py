@@ -29,6 +29,7 @@ _GATES = {
     "overrides": "the rules that always hold",
     "holds": "doubt about other questions",
 }
+_MAP = "how probabilities are mended before costs are expected from them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,37 +113,50 @@ def basis_for(*, workflow: Workflow, now: datetime, weeks: int) -> Basis | None:
 
 def _with_same_gates(policy: Policy) -> tuple[int, ...]:
     used = Policy.objects.filter(workflow_id=policy.workflow_id, activated_at__isnull=False)
-    gates = _gates_of(policy.rules)
-    return tuple(pk for pk, rules in used.values_list("pk", "rules") if _gates_of(rules) == gates)
+    routing = _routing_key(policy)
+    gates = _gates_of(policy.rules, routing)
+    return tuple(pk for pk, rules in used.values_list("pk", "rules") if _gates_of(rules, routing) == gates)
+
+
+def _routing_key(policy: Policy) -> str:
+    """Of the questions asked now; "" while there are none."""
+    current = Question.objects.filter(
+        question_set__workflow=policy.workflow_id, question_set__is_current=True, is_routing=True
+    )
+    return current.values_list("key", flat=True).first() or ""
 
 
 def same_gates_but_one_hold(policy: Policy, question: str) -> tuple[int, ...]:
     """Versions that were in force and differ from this one neither in a gate nor in a hold on another question; those
     without a hold on this one are not among them."""
     used = Policy.objects.filter(workflow_id=policy.workflow_id, activated_at__isnull=False)
-    gates = _gates_but(policy.rules, question)
+    routing = _routing_key(policy)
+    gates = _gates_but(policy.rules, question, routing)
     return tuple(
         pk
         for pk, rules in used.values_list("pk", "rules")
-        if _gates_but(rules, question) == gates
+        if _gates_but(rules, question, routing) == gates
         and any(hold["question"] == question for hold in rules["holds"])
     )
 
 
-def _gates_but(rules: Mapping[str, Any], question: str) -> list[Any]:
-    return _gates_of(
-        dict(rules) | {"holds": [hold for hold in rules["holds"] if hold["question"] != question]}
-    )
+def _gates_but(rules: Mapping[str, Any], question: str, routing: str) -> list[Any]:
+    others = [hold for hold in rules["holds"] if hold["question"] != question]
+    return _gates_of(dict(rules) | {"holds": others}, routing)
 
 
-def changed_gates(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """What of the gates differs, in words. Answers counted under one of two policies that differ in a gate do
-    not count under the other."""
-    return tuple(words for name, words in _GATES.items() if old.get(name) != new.get(name))
+def changed_gates(old: Policy, new: Policy) -> tuple[str, ...]:
+    """What of the gates differs between two versions of a workflow, in words. Answers counted under one of two that
+    differ in a gate do not count under the other."""
+    routing = _routing_key(new)
+    before, after = (_gates_of(each.rules, routing) for each in (old, new))
+    pairs = zip((*_GATES.values(), _MAP), before, after, strict=True)
+    return tuple(words for words, one, other in pairs if one != other)
 
 
-def _gates_of(rules: Mapping[str, Any]) -> list[Any]:
-    return [rules.get(name) for name in _GATES]
+def _gates_of(rules: Mapping[str, Any], routing: str) -> list[Any]:
+    """Of the maps that of the routing question alone: others are for readers."""
+    return [*(rules.get(name) for name in _GATES), rules.get("maps", {}).get(routing)]
 
 
 # An audit's deadline ends within a day, so of that one day the routes themselves are looked at.

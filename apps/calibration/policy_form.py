@@ -113,6 +113,8 @@ class PolicyForm:
             "costs": self._typed_costs(),
             "overrides": self._typed_overrides(),
             "holds": self._typed_holds(),
+            # Fitted, never typed: a version without it is proposed where it was proposed with it.
+            "maps": self._rules.get("maps", {}),
         }
 
     def show(self, error: InvalidInput) -> None:

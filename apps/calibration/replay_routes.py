@@ -73,7 +73,7 @@ def routes_of(batch: Batch, source: Source, held: Held, current: Rules, candidat
         current_rate=before.rate,
         candidate_rate=after.rate,
         is_open=after.open_but_threshold,
-        expected=expected_costs(candidate, batch.answers[routing]),
+        expected=expected_costs(candidate, batch.answers[routing], candidate.maps.get(routing)),
     )
 
 

@@ -173,7 +173,7 @@ def _evidence_at_stake(
     workflow: Workflow, active: Policy | None, version: Policy, questions: list[Question]
 ) -> dict[str, Any]:
     """What starts over when this version is activated: nothing, unless a gate differs."""
-    gates = changed_gates(active.rules, version.rules) if active and version.status in OPEN else ()
+    gates = changed_gates(active, version) if active and version.status in OPEN else ()
     if not gates:
         return {}
     names = next((each.option_names for each in questions if each.is_routing), {})

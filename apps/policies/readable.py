@@ -57,6 +57,7 @@ class ReadableRules:
     named_costs: tuple[tuple[str, str, str], ...]
     overrides: tuple[tuple[str, str], ...]
     holds: tuple[tuple[str, str], ...]
+    maps: tuple[tuple[str, str], ...]
 
 
 def to_readable(rules: Mapping[str, Any], questions: Sequence[Question]) -> ReadableRules:
@@ -80,6 +81,7 @@ def to_readable(rules: Mapping[str, Any], questions: Sequence[Question]) -> Read
             (override["name"], override_sentence(override, questions)) for override in rules["overrides"]
         ),
         holds=tuple((hold["question"], hold_sentence(hold)) for hold in rules["holds"]),
+        maps=tuple((question, map_sentence(each)) for question, each in rules.get("maps", {}).items()),
     )
 
 
@@ -134,6 +136,11 @@ def hold_sentence(hold: Mapping[str, Any]) -> str:
     if "min_share" in hold:
         return f"no level reaches {share(hold['min_share'])}"
     return f"yes is between {share(hold['low'])} and {share(hold['high'])}"
+
+
+def map_sentence(by: Mapping[str, Any]) -> str:
+    """How a question's probabilities are mended for costs and for readers."""
+    return f"temperature {amount(by['t'])}"
 
 
 def _cost(rules: Mapping[str, Any], predicted: str, true: str) -> float:
@@ -197,3 +204,5 @@ def _lines(
         yield f"Rule {override['id']}", f"{isolated(override['name'])}: {sentence}"
     for hold in rules["holds"]:
         yield f"Hold of {hold['question']}", hold_sentence(hold)
+    for question, by in rules.get("maps", {}).items():
+        yield f"Map of {question}", map_sentence(by)

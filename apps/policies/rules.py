@@ -112,6 +112,13 @@ class HoldPart(Part):
         return routing.NoulHold(self.question, self.low or 0.0, 1.0 if self.high is None else self.high)
 
 
+class MapPart(Part):
+    """`t` of softmax(ln p / t)."""
+
+    kind: Literal["temperature"]
+    t: Annotated[float, Field(ge=routing.T_RANGE[0], le=routing.T_RANGE[1])]
+
+
 HOLD_FIELDS = {"noul": ("low", "high"), "choice": ("threshold",), "score": ("min_share",)}
 
 
@@ -128,10 +135,12 @@ class PolicyFile(Part):
     critical: dict[str, Probability] = Field(default_factory=dict)
     overrides: list[OverridePart] = Field(default_factory=list, max_length=200)
     holds: list[HoldPart] = Field(default_factory=list, max_length=64)
+    maps: dict[str, MapPart] = Field(default_factory=dict)
 
 
 def read_rules(data: object, questions: Sequence[Question]) -> dict[str, Any]:
-    """What `Policy.rules` stores. `questions` are the rows the policy is for, saved or not.
+    """What `Policy.rules` stores, `maps` only where there are any. `questions` are the rows the policy is for, saved
+    or not.
 
     Raises InvalidInput naming every field that is wrong, or that speaks of a question or option there is not.
     """
@@ -139,7 +148,10 @@ def read_rules(data: object, questions: Sequence[Question]) -> dict[str, Any]:
     problems = [*_problems(part, questions)]
     if problems:
         raise InvalidInput(*problems)
-    return part.model_dump(exclude_none=True)
+    stored = part.model_dump(exclude_none=True)
+    if not part.maps:
+        del stored["maps"]
+    return stored
 
 
 def to_rules(rules: Mapping[str, Any], question_set: QuestionSet) -> routing.Rules:
@@ -164,6 +176,7 @@ def to_rules(rules: Mapping[str, Any], question_set: QuestionSet) -> routing.Rul
         automatic_audit_rate=part.automatic_audit_rate,
         blind_share=part.blind_share,
         critical=part.critical,
+        maps={question: routing.TemperatureMap(each.t) for question, each in part.maps.items()},
     )
 
 
@@ -176,6 +189,9 @@ def _problems(part: PolicyFile, questions: Sequence[Question]) -> Iterator[Field
         yield from _override_problems(override, f"overrides[{index}]", options, kinds)
     for index, hold in enumerate(part.holds):
         yield from _hold_problems(hold, f"holds[{index}]", kinds)
+    for question in part.maps:
+        if question not in kinds:
+            yield FieldProblem(f"maps.{question}", "is no question of this workflow")
     yield from _repeated([override.id for override in part.overrides], "overrides", "id")
     yield from _repeated([hold.question for hold in part.holds], "holds", "question")
 

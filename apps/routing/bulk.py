@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.routing.cost import DECIMALS, cost_of, expected_cost
+from apps.routing.maps import CLIP, map_answer
 from apps.routing.overrides import override_gates
 from apps.routing.policy import audit_rate
 from apps.routing.types import (
@@ -30,6 +31,7 @@ from apps.routing.types import (
     Override,
     QuestionAnswer,
     Rules,
+    TemperatureMap,
 )
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -99,7 +101,8 @@ def route_all(
             is_open &= ~_answer_holds(override, answers.get(override.question), routing_question, len(own.p))
         else:
             is_open &= ~held[override.id]
-    is_open &= _margin_open(rules, own) & _cost_open(rules, own) & ~_critical(rules, own)
+    by = rules.maps.get(routing_question)
+    is_open &= _margin_open(rules, own) & _cost_open(rules, own, by) & ~_critical(rules, own)
     if rules.none_of_these in own.options:
         is_open &= own.top != own.options.index(rules.none_of_these)
     for hold in rules.holds:
@@ -129,17 +132,26 @@ def held_by(overrides: Sequence[Override], facts: ItemFacts) -> list[bool]:
     return [not gate.is_open for gate in override_gates(overrides, _ANY_ANSWER, facts)]
 
 
-def expected_costs(rules: Rules, own: Answers) -> Floats:
-    """What acting on each item's most probable label is expected to cost, but for the noise of adding."""
+def expected_costs(rules: Rules, own: Answers, by: TemperatureMap | None) -> Floats:
+    """What acting on each item's most probable label is expected to cost, but for the noise of adding; `by` is the
+    routing question's map."""
     costs = np.array([[cost_of(rules, predicted=a, true=b) for b in own.options] for a in own.options])
-    return np.asarray(np.einsum("ij,ij->i", own.p, costs[own.top]), np.float64)
+    p = own.p if by is None else _mapped(own.p, by.t)
+    return np.asarray(np.einsum("ij,ij->i", p, costs[own.top]), np.float64)
 
 
-def _cost_open(rules: Rules, own: Answers) -> Bools:
+def _mapped(p: Floats, t: float) -> Floats:
+    logs = np.log(np.maximum(p, CLIP)) / t
+    parts = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(parts / parts.sum(axis=1, keepdims=True), np.float64)
+
+
+def _cost_open(rules: Rules, own: Answers, by: TemperatureMap | None) -> Bools:
     def exact(row: int) -> bool:
-        return expected_cost(rules, own.options[own.top[row]], own.one(row)) <= rules.review_cost
+        answer = map_answer(own.one(row), by)
+        return expected_cost(rules, own.options[own.top[row]], answer) <= rules.review_cost
 
-    expected = expected_costs(rules, own)
+    expected = expected_costs(rules, own, by)
     dearest = max((cost for row in rules.costs.values() for cost in row.values()), default=1.0)
     near = _NEAR * max(1.0, dearest, rules.review_cost)
     is_near = np.abs(expected - rules.review_cost) <= near

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from apps.routing.types import Gate, Numbers, QuestionAnswer, Rules
+from apps.routing.maps import map_answer
+from apps.routing.types import JSON, Gate, Numbers, QuestionAnswer, Rules, TemperatureMap
 
 DECIMALS = 12
 """Sums and differences are rounded to this: the noise of floats decides nothing, and order is kept."""
@@ -26,10 +27,13 @@ def expected_cost(rules: Rules, label: str, answer: QuestionAnswer) -> float:
     return round(math.fsum(costs), DECIMALS)
 
 
-def cost_gate(rules: Rules, label: str, answer: QuestionAnswer) -> Gate:
-    """Closed when acting is expected to cost more than a review; at exactly its cost the item passes."""
-    expected = expected_cost(rules, label, answer)
-    numbers: Numbers = {"label": label, "expected_cost": expected, "review_cost": rules.review_cost}
+def cost_gate(rules: Rules, label: str, answer: QuestionAnswer, by: TemperatureMap | None = None) -> Gate:
+    """Closed when acting is expected to cost more than a review; at exactly its cost the item passes. `by` is the
+    map its probabilities are mended by first; the gate's numbers say so."""
+    expected = expected_cost(rules, label, map_answer(answer, by))
+    numbers: dict[str, JSON] = {"label": label, "expected_cost": expected, "review_cost": rules.review_cost}
+    if by is not None:
+        numbers["temperature"] = by.t
     return Gate("cost", expected <= rules.review_cost, numbers)
 
 

@@ -71,9 +71,12 @@ def _low_confidence(numbers: Mapping[str, Any], names: Names) -> str:
 def _high_cost(numbers: Mapping[str, Any], names: Names, unit: str) -> str:
     expected = _amount(numbers["expected_cost"], numbers["review_cost"]) + unit
     label, review = _name(numbers["label"], names), _exact(numbers["review_cost"]) + unit
-    return (
+    held = (
         f"Held because acting on {label} is expected to cost {expected}, more than the {review} of a review."
     )
+    if "temperature" not in numbers:
+        return held
+    return f"{held} Its probabilities were mapped for that, at temperature {_exact(numbers['temperature'])}."
 
 
 def _not_automatic(numbers: Mapping[str, Any], names: Names) -> str:

@@ -26,6 +26,7 @@ from apps.routing.types import (
     RouteKind,
     Rules,
     ScoreHold,
+    TemperatureMap,
 )
 
 _REASON_OF_GATE = {
@@ -48,7 +49,8 @@ def route(decision: DecisionView, facts: ItemFacts, rules: Rules, draw: Draw) ->
     answer = decision.answers[decision.routing_question]
     label, p = answer.top
     autonomy = rules.labels.get(label, UNKNOWN_LABEL).autonomy
-    own = [*override_gates(rules.overrides, decision, facts), *_own_gates(rules, answer)]
+    by = rules.maps.get(decision.routing_question)
+    own = [*override_gates(rules.overrides, decision, facts), *_own_gates(rules, answer, by)]
     holds = [(hold, _hold_gate(hold, decision.answers.get(hold.question))) for hold in rules.holds]
     gates = [*own, *(gate for _, gate in holds)]
     outcome = Outcome.AUTOMATIC if all(gate.is_open for gate in gates) else Outcome.REVIEW
@@ -98,13 +100,13 @@ def audit_rate(rules: Rules, autonomy: Autonomy) -> float | None:
     return max(AUDIT_FLOOR, rate)
 
 
-def _own_gates(rules: Rules, answer: QuestionAnswer) -> list[Gate]:
+def _own_gates(rules: Rules, answer: QuestionAnswer, by: TemperatureMap | None) -> list[Gate]:
     label, p = answer.top
     rule = rules.labels.get(label, UNKNOWN_LABEL)
     return [
         Gate("out_of_scope", label != rules.none_of_these, {"label": label, "p": p}),
         _margin_gate(rules, answer),
-        cost_gate(rules, label, answer),
+        cost_gate(rules, label, answer, by),
         critical_gate(rules, label, answer),
         Gate("threshold", p >= rule.threshold, {"label": label, "p": p, "threshold": rule.threshold}),
         Gate("autonomy", rule.autonomy.may_act, {"label": label, "autonomy": rule.autonomy.value}),

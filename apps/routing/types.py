@@ -20,6 +20,8 @@ AnswerKind: TypeAlias = Literal["choice", "noul", "score"]
 
 AUDIT_FLOOR = 0.01
 """The least share of automatic items that is drawn for review, at every step of the ladder."""
+T_RANGE = (0.05, 20.0)
+"""Temperatures of a map; beyond it nothing of an answer would be left, or nothing but its top."""
 
 
 class Autonomy(StrEnum):
@@ -180,12 +182,23 @@ Hold: TypeAlias = NoulHold | ChoiceHold | ScoreHold
 
 
 @dataclass(frozen=True, slots=True)
+class TemperatureMap:
+    """How one question's probabilities are mended (`maps`); t above 1 takes from an overconfident model."""
+
+    t: float
+
+    def __post_init__(self) -> None:
+        check_number("t", self.t, *T_RANGE)
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """One policy version.
 
     `costs[predicted][true]` is in the unit of `review_cost`; a pair not named costs 1, being right costs 0.
     `critical` maps a label to the probability from which people look at the item, whatever is on top.
-    Audit rates under `AUDIT_FLOOR` are raised to it when used.
+    Audit rates under `AUDIT_FLOOR` are raised to it when used. `maps` are by question; that of the routing question
+    mends what its costs are expected from.
     """
 
     labels: Mapping[str, LabelRule]
@@ -199,6 +212,7 @@ class Rules:
     automatic_audit_rate: float
     blind_share: float
     critical: Mapping[str, float] = field(default_factory=dict)
+    maps: Mapping[str, TemperatureMap] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("margin", "audit_rate", "automatic_audit_rate", "blind_share"):

@@ -14,6 +14,7 @@ from apps.routing.types import (
     MetadataOverride,
     NoulHold,
     ScoreHold,
+    TemperatureMap,
     TextOverride,
 )
 from apps.workflows.definitions import read_definition
@@ -154,3 +155,26 @@ def test_every_problem_is_named_at_once(questions: list[Question]) -> None:
     data = policy(costs={"x": {}}, critical={"y": 0.5}, holds=[{"question": "z"}])
 
     assert list(refused(questions, data)) == ["costs.x", "critical.y", "holds[0].question"]
+
+
+@pytest.mark.django_db
+def test_a_map_is_stored_only_where_there_is_one(workflow: Workflow) -> None:
+    question_set = workflow.question_sets.get()
+    asked = list(question_set.questions.all())
+    by = {"intent": {"kind": "temperature", "t": 1.4}}
+    assert "maps" not in read_rules(RULES | {"maps": {}}, asked)
+    stored = read_rules(RULES | {"maps": by}, asked)
+    assert stored["maps"] == by
+    assert to_rules(stored, question_set).maps == {"intent": TemperatureMap(1.4)}
+
+
+@pytest.mark.parametrize(
+    ("by", "path"),
+    [
+        ({"gone": {"kind": "temperature", "t": 1.0}}, "maps.gone"),
+        ({"gone": {"kind": "temperature", "t": 21}}, "maps.gone.t"),
+        ({"gone": {"kind": "isotonic", "t": 1.0}}, "maps.gone.kind"),
+    ],
+)
+def test_a_map_that_cannot_be_used_is_refused(questions: list[Question], by: object, path: str) -> None:
+    assert list(refused(questions, policy(maps=by))) == [path]

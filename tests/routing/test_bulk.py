@@ -26,6 +26,7 @@ from apps.routing.types import (
     QuestionAnswer,
     Rules,
     ScoreHold,
+    TemperatureMap,
     TextOverride,
 )
 
@@ -85,6 +86,9 @@ changes = st.fixed_dictionaries(
         "none_of_these": st.sampled_from(LABELS),
         "margin": near_limits,
         "prices": st.tuples(price_rows, costs),
+        "mapped": st.tuples(
+            price_rows, costs, st.sampled_from((0.05, 0.5, 1.0, 1.7, 20.0)) | st.floats(0.05, 20)
+        ),
         "overrides": overrides,
         "holds": st.lists(hold, max_size=2, unique_by=lambda each: each.question).map(tuple),
         "critical": st.dictionaries(st.sampled_from(LABELS), shares, max_size=2),
@@ -94,11 +98,15 @@ changes = st.fixed_dictionaries(
 
 def changed(what: dict[str, Any]) -> Rules:
     prices = what.pop("prices", (OPEN.costs, OPEN.review_cost))
+    if "mapped" in what:
+        # A map shows in costs alone.
+        *prices, t = what.pop("mapped")
+        what["maps"] = {"intent": TemperatureMap(t), "money": TemperatureMap(3.0)}
     return replace(OPEN, costs=prices[0], review_cost=prices[1], **what)
 
 
 one_change = st.sampled_from(
-    ("labels", "none_of_these", "margin", "prices", "overrides", "holds", "critical")
+    ("labels", "none_of_these", "margin", "prices", "mapped", "overrides", "holds", "critical")
 ).flatmap(lambda name: changes.map(lambda what: {name: what[name]} if name in what else {}))
 policies = (one_change | changes).map(changed)
 
@@ -148,12 +156,20 @@ def test_every_item_goes_where_route_sends_it(
 
 
 @settings(max_examples=150, deadline=None)
-@given(distribution(LABELS), st.integers(0, 20), st.sampled_from(LABELS), st.integers(1, 40))
+@given(
+    distribution(LABELS),
+    st.integers(0, 20),
+    st.sampled_from(LABELS),
+    st.integers(1, 40),
+    st.sampled_from((None, 1.0, 2.0)),
+)
 def test_a_cost_or_a_gap_right_at_its_limit_is_decided_as_route_does(
-    own: list[float], margin: int, dear: str, cost: int
+    own: list[float], margin: int, dear: str, cost: int, t: float | None
 ) -> None:
     costly = {"spam": {true: cost / 10 for true in LABELS if true not in ("spam", dear)}}
     under = replace(OPEN, costs=costly, margin=margin / 20, review_cost=cost / 10 * 0.3)
+    if t is not None:
+        under = replace(under, maps={"intent": TemperatureMap(t)})
 
     one = route(
         DecisionView("intent", {"intent": choice(**dict(zip(LABELS, own, strict=True)))}),
@@ -179,6 +195,9 @@ HALF = [0.5, 0.3, 0.2, 0.0]
         (replace(OPEN, labels={"spam": LabelRule(0.5, Autonomy.AUTOMATIC)}), True),
         (replace(OPEN, margin=0.2), True),
         (replace(OPEN, review_cost=0.5), True),
+        # Half of it may be wrong by what the model said, and 57 % of it as the map reads that.
+        (replace(OPEN, review_cost=0.5, maps={"intent": TemperatureMap(2.0)}), False),
+        (replace(OPEN, review_cost=0.5, maps={"money": TemperatureMap(2.0)}), True),
         (replace(OPEN, critical={"spam": 0.9}), False),
         (replace(OPEN, critical={"lead": 0.3}), False),
         (replace(OPEN, holds=(ChoiceHold("intent", 0.5),)), True),
