@@ -155,8 +155,7 @@ def test_a_model_that_reads_no_images_is_not_asked(workflow: Workflow, reading: 
     decide(workflow)
     assert len(reading.asked) == 1
     assert sentence(item) == (
-        "Held because of its images, which no model has read: "
-        "it has images, and the model standin-ngram-1 does not read them"
+        "Held because of its images: it has images, and the model standin-ngram-1 does not read them."
     )
     assert Route.objects.get(item=item).reasons[0]["numbers"]["code"] == "images_unread"
     assert Decision.objects.get().item == text
@@ -178,7 +177,7 @@ def test_a_workflow_may_keep_its_images_to_people(workflow: Workflow, reading: R
     decide(workflow)
     assert "images" not in reading.asked[0]
     assert Decision.objects.get().item == mixed
-    assert sentence(alone).endswith("it has images only, and this workflow gives its model no images")
+    assert sentence(alone).endswith("it has images only, and this workflow gives its model no images.")
 
 
 def test_pictures_that_take_too_long_wait_uncounted(workflow: Workflow) -> None:
