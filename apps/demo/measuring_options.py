@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from pathlib import Path
+
+RECORDED = Path(__file__).resolve().parents[3] / "shared" / "data"
+"""Beside the project: `model-probs-clinc150`, `model-probs-banking77` and `clinc150-oos`."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -17,4 +21,10 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=200, help="answers given at each number of open tasks")
     parser.add_argument(
         "--replay-rows", type=int, default=1_000_000, help="decisions a policy is replayed over"
+    )
+    parser.add_argument(
+        "--recorded", type=Path, default=RECORDED, help="folder of real models' recorded answers"
+    )
+    parser.add_argument(
+        "--calibration-items", type=int, default=400, help="a week, of each recorded model; for 12 weeks"
     )

@@ -32,6 +32,8 @@ def test_it_works(tmp_path: Path) -> None:
         "600",
         "--replay-rows",
         "500",
+        "--recorded",
+        str(tmp_path / "absent"),
     )
     done = subprocess.run(
         [sys.executable, "-m", "apps.demo.bench", *sizes],
@@ -44,6 +46,7 @@ def test_it_works(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["calibration"]["measured"].startswith("nothing, as there are no recorded answers")
     assert figures["import"]["accepted"] == 600
     assert figures["replay"]["items"] >= 500
     assert figures["decisions"]["ratio"] > 0

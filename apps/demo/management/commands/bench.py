@@ -27,6 +27,7 @@ from apps.demo.measuring import (
     start_worker,
     to_line,
 )
+from apps.demo.measuring_calibration import measure_calibration
 from apps.demo.measuring_import import measure_import
 from apps.demo.measuring_options import add_options
 from apps.demo.measuring_replay import measure_replay
@@ -66,6 +67,8 @@ class Command(BaseCommand):
                 "python": platform.python_version(),
             }
         }
+        # First, while there are no other rows: it leaves none.
+        figures["calibration"] = self._calibrate(bench, people, options)
         figures["intake"] = [
             self._say("intake", measure_intake(bench, items=count, batch=batch))
             for count, batch in ((5_000, 500), (500, 1))
@@ -86,6 +89,18 @@ class Command(BaseCommand):
             figures["desk"].append(self._say("desk", desk))
         replayed = measure_replay(bench, items=options["replay_rows"])
         figures["replay"] = self._say("replay", replayed)
+        return figures
+
+    def _calibrate(self, bench: Bench, people: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+        figures = measure_calibration(
+            options["recorded"],
+            endpoint=bench.workflow.endpoint,
+            people=people,
+            items_a_week=options["calibration_items"],
+        )
+        for each in (*figures.get("streams", ()), figures):
+            self.stdout.write(f"calibration: {each['measured']}")
+        self.stdout.flush()
         return figures
 
     def _install(self, children: Children) -> tuple[Bench, dict[str, Any]]:
