@@ -15,10 +15,11 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from apps.calibration.daycounts import refresh
 from apps.stats.intervals import Floats
 from apps.workflows.models import Question, Workflow
 
-MOST_ANSWERS = 20_000
+MOST_ANSWERS = 10_000
 """Read at once; beyond it the window begins later, at a whole day."""
 MOST_PROBABILITIES = 1_000_000
 
@@ -67,6 +68,17 @@ class Judged:
     @classmethod
     def nothing(cls, question: Question) -> Judged:
         return _to_columns([], question.option_ids)
+
+    def until(self, day: date) -> Judged:
+        kept = np.asarray([each <= day for each in self.days], np.bool_)
+        return Judged(
+            options=self.options,
+            p=self.p[kept],
+            truth=self.truth[kept],
+            pi=self.pi[kept],
+            automatic=self.automatic[kept],
+            days=tuple(each for each in self.days if each <= day),
+        )
 
     @property
     def predicted(self) -> NDArray[np.intp]:
@@ -163,7 +175,7 @@ WHERE {ROUTES} GROUP BY 1 ORDER BY 1
 
 @dataclass(frozen=True, slots=True)
 class AskedDay:
-    """Tasks of one day that ask the question; `late` are checks unanswered past their deadline."""
+    """Tasks of one day that ask the question, answered or not; `late` are checks unanswered past their deadline."""
 
     day: date
     asked: int
@@ -174,20 +186,52 @@ class AskedDay:
 
 
 def asked_days(stretch: Stretch, deadline: datetime) -> list[AskedDay]:
+    """Reads every task there ever was in the stretch: for runs, not for pages."""
     with connection.cursor() as cursor:
         cursor.execute(_ASKED, stretch.to_sql() | {"deadline": deadline})
         return [AskedDay(*row) for row in cursor.fetchall()]
 
 
-_ROUTED = f"""
-SELECT count(*), count(*) FILTER (WHERE route.outcome = 'automatic' AND route.pi > 0)
-FROM items_route route JOIN items_decision decision ON decision.id = route.decision_id WHERE {ROUTES}
+# Open tasks are few whatever was answered, and an index knows them.
+_OPEN = f"""
+SELECT (route.created_at AT TIME ZONE %(zone)s)::date, route.outcome = 'automatic', count(*),
+       count(*) FILTER (WHERE route.drawn AND route.created_at < %(deadline)s)
+FROM reviews_reviewtask task
+JOIN items_route route ON route.id = task.route_id
+JOIN items_decision decision ON decision.id = route.decision_id
+WHERE {ROUTES} AND task.workflow_id = %(workflow)s AND task.status = 'open' AND %(key)s = ANY (task.asked)
+GROUP BY 1, 2
 """  # noqa: S608 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Tasks of one day that ask the question and wait; `late` are checks past their deadline."""
+
+    day: date
+    is_check: bool
+    tasks: int
+    late: int
+
+
+def open_tasks(stretch: Stretch, deadline: datetime) -> list[Open]:
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, stretch.to_sql() | {"deadline": deadline})
+        return [Open(*row) for row in cursor.fetchall()]
+
+
+_ROUTED = """
+SELECT coalesce(sum(items + beside), 0), coalesce(sum(items + beside) FILTER (WHERE stratum = 'audited'), 0)
+FROM calibration_daycount
+WHERE workflow_id = %(workflow)s AND question_set_id = %(question_set)s AND model = %(model)s
+    AND day >= %(start_on)s AND day < %(after)s
+"""
 
 
 def routed_counts(stretch: Stretch) -> tuple[int, int]:
     """All routes of the stretch, and those of them that were automatic with a chance of being drawn."""
+    refresh(stretch.workflow)
     with connection.cursor() as cursor:
         cursor.execute(_ROUTED, stretch.to_sql())
         routed, checkable = cursor.fetchone()
-        return routed, checkable
+        return int(routed), int(checkable)

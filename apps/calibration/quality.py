@@ -7,12 +7,13 @@ about a threshold, certificates do. Items of one group all count.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from apps.calibration.counts import WINDOW_WEEKS, last_answered_day
 from apps.calibration.evidence import AUDIT_DEADLINE, model_in_use, window_days
-from apps.calibration.judged import AskedDay, Judged, Stretch, asked_days, judged, routed_counts
+from apps.calibration.judged import Judged, Open, Stretch, judged, open_tasks, routed_counts
 from apps.calibration.people_agree import Following, PeopleAgree, following, people_agree
 from apps.calibration.quality_measures import Confused, Probabilities, confused, measure_probabilities
 from apps.policies.rules import to_rules
@@ -68,26 +69,25 @@ def quality(
     first, today = window_days(workflow, now, WINDOW_WEEKS)
     model = model or model_in_use(workflow)
     stretch = Stretch(workflow, question, model or "", start_on or first, min(end_on or today, today))
-    days = asked_days(stretch, now - AUDIT_DEADLINE)
-    end = last_answered_day([(day.day, day.asked, day.answered + day.late) for day in days])
-    found, is_cut = Judged.nothing(question), False
+    every, is_cut = judged(stretch)
+    if is_cut:
+        stretch = stretch.between(min(every.days), stretch.end_on)
+    waiting = open_tasks(stretch, now - AUDIT_DEADLINE)
+    end = _end(every, waiting)
+    found = Judged.nothing(question) if end is None else every.until(end)
     if end is not None:
         stretch = stretch.between(stretch.start_on, end)
-        found, is_cut = judged(stretch)
-    if is_cut:
-        stretch = stretch.between(min(found.days), stretch.end_on)
-    within = [day for day in days if end is not None and stretch.start_on <= day.day <= end]
     return Quality(
         question=question,
         model=model,
         start_on=stretch.start_on,
         end_on=end,
         is_cut=is_cut,
-        waiting=sum(day.asked - day.answered - day.late for day in days),
-        uncounted=sum(day.answered for day in days) - sum(day.answered for day in within),
+        waiting=sum(each.tasks - each.late for each in waiting),
+        uncounted=len(every) - len(found),
         items=len(found),
         automatic_items=int(found.automatic.sum()),
-        covered=_covered(stretch, within) if within else unknown(),
+        covered=_covered(stretch, found, waiting) if len(found) else unknown(),
         error=weighted_rate(found.weights, found.wrong),
         automatic_error=weighted_rate(found.weights[found.automatic], found.wrong[found.automatic]),
         probabilities=measure_probabilities(found),
@@ -97,11 +97,20 @@ def quality(
     )
 
 
-def _covered(stretch: Stretch, within: list[AskedDay]) -> Rate:
+def _end(every: Judged, waiting: list[Open]) -> date | None:
+    """The last day by which 95 % is answered; None before the first answer."""
+    days = [(day, n, n) for day, n in Counter(every.days).items()]
+    days += [(each.day, each.tasks, each.late) for each in waiting]
+    return last_answered_day(days) if len(every) else None
+
+
+def _covered(stretch: Stretch, found: Judged, waiting: list[Open]) -> Rate:
     """Reviews that asked the question, and automatic items that could be drawn, where checks ask it at all."""
     routed, checkable = routed_counts(stretch)
-    is_checked = any(day.of_checks for day in within)
-    return exact_share(sum(day.of_reviews for day in within) + (checkable if is_checked else 0), routed)
+    within = [each for each in waiting if each.day <= stretch.end_on]
+    reviews = int((~found.automatic).sum()) + sum(each.tasks for each in within if not each.is_check)
+    is_checked = bool(found.automatic.any()) or any(each.is_check for each in within)
+    return exact_share(reviews + (checkable if is_checked else 0), routed)
 
 
 def _rules(workflow: Workflow, question: Question) -> Rules | None:
