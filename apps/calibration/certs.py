@@ -9,10 +9,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.calibration.attempts import Attempts, attempts_by_label
+from apps.calibration.computing import Json
 from apps.calibration.counts import WINDOW_WEEKS
 from apps.calibration.evidence import Basis, basis_for
 from apps.calibration.models import CalibrationSettings, Certificate
 from apps.workflows.models import Question, Workflow
+
+_ROUNDING = 1e-9
 
 
 def settings_of(workflow: Workflow) -> CalibrationSettings:
@@ -46,6 +49,19 @@ def history(workflow: Workflow, label: str) -> QuerySet[Certificate]:
         .select_related("run", "question")
         .order_by("-issued_at", "-id")
     )
+
+
+def promises_enough(certificate: Certificate, entry: Json) -> bool:
+    """Whether it promises what is asked of its label now, or more: `entry` is its label's (see `computing`).
+
+    A manager may have asked for less error, or more confidence, since. What attempts spend falls with the square
+    of their number, so what all of them may spend together can be compared without knowing how it is shared.
+    """
+    risk, asked = (
+        delta * attempt**2
+        for delta, attempt in ((certificate.delta, certificate.attempt), (entry["delta"], entry["attempt"]))
+    )
+    return bool(certificate.target_error <= entry["target_error"] and risk <= asked * (1 + _ROUNDING))
 
 
 def has_run_out(certificate: Certificate, now: datetime) -> bool:

@@ -9,6 +9,7 @@ from datetime import date
 from django.db.models import Count, Q
 from django.utils.http import urlencode
 
+from apps.calibration.certs import promises_enough
 from apps.calibration.charts import Drawing
 from apps.calibration.computing import Json
 from apps.calibration.counts import LabelCounts
@@ -52,6 +53,7 @@ class Card:
     label: str
     name: str
     entry: Json
+    settings: Json
     reading: Json
     evidence: LabelCounts
     curve: Curve
@@ -62,11 +64,14 @@ class Card:
 
     @property
     def standing(self) -> str:
-        """ "certified"; "other" when only other thresholds than the one in force are; "open"; or "none"."""
+        """ "certified"; "weaker" when for less than is asked now; "other" when only other thresholds than the one
+        in force are; "open"; or "none"."""
         if self.entry["refusal"]:
             return "none"
         if self.certificate is None:
             return "open"
+        if not promises_enough(self.certificate, self.entry):
+            return "weaker"
         return "certified" if self.entry["threshold"] in self.certificate.certified else "other"
 
     @property
@@ -89,6 +94,15 @@ class Card:
     @property
     def target(self) -> str:
         return share(self.entry["target_error"])
+
+    @property
+    def asked_for(self) -> str:
+        return _promise(self.entry["target_error"], self.settings)
+
+    @property
+    def issued_for(self) -> str:
+        issued = self.certificate
+        return _promise(issued.target_error, issued.run.inputs["settings"]) if issued else ""
 
     @property
     def certified(self) -> str:
@@ -171,6 +185,7 @@ def _card(number: int, found: Look, entry: Json, reading: Json, history: tuple[T
         label=label,
         name=entry["name"],
         entry=entry,
+        settings=found.inputs["settings"],
         reading=reading,
         evidence=evidence,
         curve=curve_of(
@@ -179,7 +194,7 @@ def _card(number: int, found: Look, entry: Json, reading: Json, history: tuple[T
             delta=entry["delta"],
             in_force=entry["threshold"],
             target=entry["target_error"],
-            certified=certificate.certified if certificate else (),
+            certified=certificate.certified if certificate and promises_enough(certificate, entry) else (),
             supported=reading["certified"],
         ),
         certificate=certificate,
@@ -190,6 +205,11 @@ def _card(number: int, found: Look, entry: Json, reading: Json, history: tuple[T
         if evidence.thinned_to is not None
         else _sum(band.audited for band in evidence.bands),
     )
+
+
+def _promise(target_error: float, settings: Json) -> str:
+    scope = f"all {settings['labels']} labels at once" if settings["scope"] == "all_labels" else "each label"
+    return f"{share(target_error)} at {share(settings['confidence'])} confidence for {scope}"
 
 
 def span_of(certified: Iterable[float]) -> str:

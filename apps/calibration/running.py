@@ -11,7 +11,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.calibration.certs import end_certificate, end_changed, has_run_out, in_force_under
+from apps.calibration.certs import (
+    end_certificate,
+    end_changed,
+    has_run_out,
+    in_force_under,
+    promises_enough,
+)
 from apps.calibration.changes import watch_changes
 from apps.calibration.computing import Json, compute
 from apps.calibration.looking import Look, look
@@ -20,7 +26,7 @@ from apps.calibration.proposing import Change, loosened, propose_changes, tighte
 from apps.calibration.side_certs import certify_sides, end_sides, sides_entry
 from apps.calibration.sides import look_at_holds
 from apps.policies.models import Policy
-from apps.routing.types import LabelRule
+from apps.routing.types import Autonomy, LabelRule
 from apps.stats.certificates import FORMULA_VERSION
 from apps.workflows.models import Workflow
 
@@ -112,7 +118,7 @@ def _certify(run: CalibrationRun, found: Look, result: Json, now: datetime) -> C
         certificates.append(_cost_certificate(run, found, entry, result, now))
     # The later one is of the value that costs ask for.
     best = next((each for each in reversed(certificates) if each.certified), None)
-    if best is not None and held is not None and _stays(held, best, found.rules.labels[result["label"]], now):
+    if best is not None and held is not None and _stays(held, best, entry, now):
         best = None
     if best is not None and held is not None:
         end_certificate(held, Certificate.Ended.RENEWED, now)
@@ -124,12 +130,13 @@ def _certify(run: CalibrationRun, found: Look, result: Json, now: datetime) -> C
     return best
 
 
-def _stays(held: Certificate, new: Certificate, rule: LabelRule, now: datetime) -> bool:
-    """Whether the certificate there is goes further than a new one; an expired one goes nowhere."""
-    if has_run_out(held, now):
+def _stays(held: Certificate, new: Certificate, entry: Json, now: datetime) -> bool:
+    """Whether the certificate there is goes further than a new one; one that expired, or promises less than is
+    asked now, goes nowhere."""
+    if has_run_out(held, now) or not promises_enough(held, entry):
         return False
-    acts_on_it = rule.autonomy.may_act and rule.threshold in held.certified
-    reached = rule.threshold if acts_on_it else min(held.certified)
+    acts_on_it = Autonomy(entry["autonomy"]).may_act and entry["threshold"] in held.certified
+    reached = entry["threshold"] if acts_on_it else min(held.certified)
     return min(new.certified) > reached
 
 
@@ -179,6 +186,7 @@ def _obey(workflow: Workflow, found: Look, taken: list[Certificate], now: dateti
         change
         for label, certificate in held.items()
         if label in found.rules.labels and label not in already
+        if promises_enough(certificate, found.entry(label))
         if (change := loosened(*_standing(found, certificate)))
     ]
     return propose_changes(workflow=workflow, active=active, changes=_in_order(found, more), day=day)

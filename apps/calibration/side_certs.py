@@ -14,11 +14,11 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.calibration.certs import end_certificate
+from apps.calibration.certs import end_certificate, promises_enough
 from apps.calibration.computing import Json, compute
 from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.side_attempts import relied_on_for_sides, sides_in_force
-from apps.calibration.sides import HoldLook, limits_from, look_at_holds
+from apps.calibration.sides import HoldInForce, HoldLook, holds_in_force, limits_from, sides_relied_on
 from apps.core.errors import Conflict
 from apps.policies.models import Policy
 from apps.policies.readable import isolated, share
@@ -29,7 +29,11 @@ from apps.workflows.models import Workflow
 def sides_entry(holds: Sequence[HoldLook]) -> list[Json]:
     """What `CalibrationRun.inputs["holds"]` keeps of a look: enough to compute its results again."""
     return [
-        {"question": each.question.key, "settings": each.settings, "labels": list(each.entries)}
+        {
+            "question": each.hold.question.key,
+            "settings": each.hold.settings,
+            "labels": list(each.entries),
+        }
         for each in holds
     ]
 
@@ -51,7 +55,7 @@ def certify_sides(
         for found in holds
         for entry, result in zip(found.entries, found.results, strict=True)
         if result["is_attempt"]
-        and (certificate := _certify(run, found, entry, result, valid_until, now)).ended_at is None
+        and (certificate := _certify(run, found.hold, entry, result, valid_until, now)).ended_at is None
         and certificate.certified
     ]
 
@@ -59,8 +63,9 @@ def certify_sides(
 def end_sides(holds: Sequence[HoldLook], now: datetime) -> None:
     """Ends what has run out, and what speaks of another model or other gates."""
     for found in holds:
-        stay = {each.pk for each in sides_in_force(found.question, found.model, found.policy).values()}
-        for certificate in relied_on_for_sides(found.question):
+        hold = found.hold
+        stay = {each.pk for each in sides_in_force(hold.question, hold.model, hold.policy).values()}
+        for certificate in relied_on_for_sides(hold.question):
             if certificate.pk not in stay:
                 end_certificate(certificate, Certificate.Ended.CHANGED, now)
             elif certificate.expires_at is not None and certificate.expires_at <= now:
@@ -68,17 +73,17 @@ def end_sides(holds: Sequence[HoldLook], now: datetime) -> None:
 
 
 def _certify(
-    run: CalibrationRun, found: HoldLook, entry: Json, result: Json, valid_until: datetime, now: datetime
+    run: CalibrationRun, hold: HoldInForce, entry: Json, result: Json, valid_until: datetime, now: datetime
 ) -> Certificate:
     new = Certificate(
         run=run,
         workflow_id=run.workflow_id,
-        question=found.question,
+        question=hold.question,
         label=entry["label"],
-        model=found.model,
+        model=hold.model,
         outcome=result["outcome"],
         target_error=entry["target_error"],
-        confidence=found.settings["confidence"],
+        confidence=hold.settings["confidence"],
         attempt=entry["attempt"],
         delta=entry["delta"],
         certified=result["certified"],
@@ -87,9 +92,9 @@ def _certify(
         issued_at=now,
         expires_at=valid_until if result["certified"] else None,
     )
-    held = sides_in_force(found.question, found.model, found.policy).get(entry["label"])
+    held = sides_in_force(hold.question, hold.model, hold.policy).get(entry["label"])
     if new.certified and held is not None:
-        if min(held.certified) < min(new.certified):
+        if promises_enough(held, entry) and min(held.certified) < min(new.certified):
             new.ended_at, new.ended_because = now, Certificate.Ended.HELD
         else:
             end_certificate(held, Certificate.Ended.RENEWED, now)
@@ -104,11 +109,11 @@ def propose_limits(*, workflow: Workflow, question: str, user: User, now: dateti
     Raises Conflict where there is no such hold, no certificate in force for it, or nothing to change.
     """
     found = next(
-        (each for each in look_at_holds(workflow=workflow, now=now) if each.question.key == question), None
+        (each for each in holds_in_force(workflow=workflow, now=now) if each.question.key == question), None
     )
     if found is None:
         raise Conflict("The policy in force has no hold on that question.")
-    if not sides_in_force(found.question, found.model, found.policy):
+    if not sides_relied_on(found):
         raise Conflict("No side of it is certified.")
     low, high = limits_from(found)
     if (low, high) == (found.low, found.high):

@@ -18,7 +18,7 @@ from typing import Any, Final
 from django.conf import settings as django_settings
 from django.db import connection
 
-from apps.calibration.certs import settings_of
+from apps.calibration.certs import promises_enough, settings_of
 from apps.calibration.computing import Json, compute
 from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_cells
 from apps.calibration.evidence import (
@@ -30,6 +30,7 @@ from apps.calibration.evidence import (
     window_days,
 )
 from apps.calibration.looking import attempt_entry, counts_entry, risk_of_a_label
+from apps.calibration.models import Certificate
 from apps.calibration.side_attempts import attempts_by_side, sides_in_force
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
@@ -57,40 +58,64 @@ class SideBasis:
 
 
 @dataclass(frozen=True, slots=True)
-class HoldLook:
-    """`entries` and `results` are of the sides "true" and "false", in the form of `computing`."""
+class HoldInForce:
+    """One hold on a yes-no question. `asked` are entries of both sides, "true" and "false", as `computing` has them,
+    with nothing counted yet."""
 
     policy: Policy
     question: Question
     model: str
     low: float
     high: float
-    entries: tuple[Json, Json]
-    results: tuple[Json, Json]
+    asked: tuple[Json, Json]
     settings: Json
 
 
-def look_at_holds(*, workflow: Workflow, now: datetime) -> list[HoldLook]:
-    """Every hold of the policy in force on a yes-no question, in their order; writes nothing."""
+@dataclass(frozen=True, slots=True)
+class HoldLook:
+    """`entries` and `results` are of the sides "true" and "false", in the form of `computing`."""
+
+    hold: HoldInForce
+    entries: tuple[Json, Json]
+    results: tuple[Json, Json]
+
+
+def holds_in_force(*, workflow: Workflow, now: datetime) -> list[HoldInForce]:
+    """Every hold of the policy in force on a yes-no question, in their order; counts nothing."""
     policy, model = active_policy(workflow), model_in_use(workflow)
     if policy is None or model is None:
         return []
     questions = {each.key: each for each in current_question_set(workflow).questions.all()}
     return [
-        _look(workflow, policy, model, questions[hold["question"]], hold, now)
+        _in_force(workflow, policy, model, questions[hold["question"]], hold, now)
         for hold in policy.rules["holds"]
         if hold["question"] in questions and questions[hold["question"]].kind == Question.Kind.NOUL
     ]
 
 
-def limits_from(found: HoldLook) -> tuple[float, float]:
-    """`low` and `high` as the certificates in force allow them; a side without one keeps the limit it has.
+def look_at_holds(*, workflow: Workflow, now: datetime) -> list[HoldLook]:
+    """What a run at `now` would find. Reads every route of the window, so it is for runs, not for pages."""
+    return [_look(hold, now) for hold in holds_in_force(workflow=workflow, now=now)]
+
+
+def sides_relied_on(hold: HoldInForce) -> dict[str, Certificate]:
+    """By side: certificates in force that promise what is asked now."""
+    asked = {entry["label"]: entry for entry in hold.asked}
+    return {
+        side: certificate
+        for side, certificate in sides_in_force(hold.question, hold.model, hold.policy).items()
+        if promises_enough(certificate, asked[side])
+    }
+
+
+def limits_from(hold: HoldInForce) -> tuple[float, float]:
+    """`low` and `high` as certificates allow them; a side that can rely on none keeps the limit it has.
 
     Where both sides would pass the same P(yes), the yes side's limit is above the no side's: `high` is at least `low`.
     """
-    held = sides_in_force(found.question, found.model, found.policy)
-    high = min(held["true"].certified) if "true" in held else found.high
-    low = low_for(min(held["false"].certified)) if "false" in held else found.low
+    held = sides_relied_on(hold)
+    high = min(held["true"].certified) if "true" in held else hold.high
+    low = low_for(min(held["false"].certified)) if "false" in held else hold.low
     return low, max(low, high)
 
 
@@ -99,20 +124,15 @@ def low_for(threshold: float) -> float:
     return round(1 - threshold, 12)
 
 
-def _look(
+def _in_force(
     workflow: Workflow, policy: Policy, model: str, question: Question, hold: Mapping[str, Any], now: datetime
-) -> HoldLook:
-    basis = _basis(workflow, policy, model, question, now)
-    counted = count_sides(basis)
+) -> HoldInForce:
     chosen = settings_of(workflow)
     risk = risk_of_a_label(chosen, len(SIDES))
-    settings = {"confidence": chosen.confidence, "scope": chosen.scope, "labels": len(SIDES)}
-    attempts, held = (
-        attempts_by_side(basis.question, model, basis.policies),
-        sides_in_force(question, model, policy),
-    )
-    limits = {"true": hold["high"], "false": 1 - hold["low"]}
-    entries = [
+    attempts = attempts_by_side(question, model, same_gates_but_one_hold(policy, question.key))
+    held = sides_in_force(question, model, policy)
+    limits = {"true": hold["high"], "false": low_for(hold["low"])}
+    asked = [
         {
             "label": side,
             "name": _NAMES[side],
@@ -124,29 +144,34 @@ def _look(
             # No side costs more than another: the lowest certified value is the one to take.
             "cost_threshold": GRID[0],
             **attempt_entry(attempts[side], held.get(side), risk, workflow, now, is_forced=False),
-            **counts_entry(counted[side]),
         }
         for side in SIDES
     ]
-    results = compute({"labels": entries, "settings": settings})
-    return HoldLook(
+    return HoldInForce(
         policy=policy,
         question=question,
         model=model,
         low=hold["low"],
         high=hold["high"],
-        entries=(entries[0], entries[1]),
-        results=(results[0], results[1]),
-        settings=settings,
+        asked=(asked[0], asked[1]),
+        settings={"confidence": chosen.confidence, "scope": chosen.scope, "labels": len(SIDES)},
     )
 
 
-def _basis(workflow: Workflow, policy: Policy, model: str, question: Question, now: datetime) -> SideBasis:
+def _look(hold: HoldInForce, now: datetime) -> HoldLook:
+    counted = count_sides(_basis(hold, now))
+    entries = [entry | counts_entry(counted[entry["label"]]) for entry in hold.asked]
+    results = compute({"labels": entries, "settings": hold.settings})
+    return HoldLook(hold, (entries[0], entries[1]), (results[0], results[1]))
+
+
+def _basis(hold: HoldInForce, now: datetime) -> SideBasis:
+    workflow = hold.policy.workflow
     return SideBasis(
         workflow=workflow,
-        question=question,
-        model=model,
-        policies=same_gates_but_one_hold(policy, question.key),
+        question=hold.question,
+        model=hold.model,
+        policies=same_gates_but_one_hold(hold.policy, hold.question.key),
         start_on=window_days(workflow, now, WINDOW_WEEKS)[0],
         now=now,
     )
