@@ -5,7 +5,7 @@ What has no counts, the median of seconds and percentiles of latency, is read fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
+from apps.accounts.models import User
 from apps.calibration.daycounts import refresh
 from apps.insights.metrics_values import CONFIDENCE_EDGES, Key, Window
 from apps.stats.thresholds import GRID
@@ -98,7 +99,7 @@ _KEYS = {
     "confidence": "width_bucket(nullif(bin, -1)::int, ARRAY[{}])".format(
         ", ".join(str(GRID.index(edge) + 1) for edge in CONFIDENCE_EDGES)
     ),
-    "reviewer": "(SELECT username FROM accounts_user person WHERE person.id = user_id)",
+    "reviewer": "user_id",
 }
 
 
@@ -115,7 +116,8 @@ def answers(days: Days, group: str | None) -> list[tuple[Key, str, bool, float, 
     for key, kind, blind, pi, n, agreed, first, first_agreed in _rows(_REVIEWED, days, group):
         counts = (n, agreed) if group == "reviewer" else (first, first_agreed)
         found.append((key, kind, blind, pi, int(counts[0]), int(counts[1])))
-    return [row for row in found if row[4]]
+    given = [row for row in found if row[4]]
+    return _by_name(given) if group == "reviewer" else given
 
 
 def reviews(
@@ -127,7 +129,8 @@ def reviews(
     counted = _fetch(_REVIEWS.format(key=key), days)
     every = max(1, int(sum(n for _, n in counted)) // most)
     timed = {name: (n, median) for name, n, median in _fetch(_TIMED.format(key=key), days, {"every": every})}
-    return [(name, int(n), *timed.get(name, (0, None))) for name, n in counted]
+    found = [(name, int(n), *timed.get(name, (0, None))) for name, n in counted]
+    return _by_name(found) if group == "reviewer" else found
 
 
 def left_out(days: Days) -> tuple[int, int]:
@@ -147,6 +150,12 @@ def costs(days: Days) -> tuple[int, int, Decimal | None]:
 def models(days: Days) -> list[str]:
     refresh(days.workflow)
     return sorted(row[0] for row in _fetch(_MODELS, days))
+
+
+def _by_name(rows: Sequence[Any]) -> list[Any]:
+    """People by their username instead of their id."""
+    names = dict(User.objects.filter(pk__in=[row[0] for row in rows]).values_list("pk", "username"))
+    return [(names[row[0]], *row[1:]) for row in rows]
 
 
 def _rows(sql: str, days: Days, group: str | None) -> list[tuple[Any, ...]]:
