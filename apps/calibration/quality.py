@@ -73,7 +73,7 @@ def quality(
     if is_cut:
         stretch = stretch.between(min(every.days), stretch.end_on)
     waiting = open_tasks(stretch, now - AUDIT_DEADLINE)
-    end = _end(every, waiting)
+    end = last_counted_day(every, waiting)
     found = Judged.nothing(question) if end is None else every.until(end)
     if end is not None:
         stretch = stretch.between(stretch.start_on, end)
@@ -97,7 +97,7 @@ def quality(
     )
 
 
-def _end(every: Judged, waiting: list[Open]) -> date | None:
+def last_counted_day(every: Judged, waiting: list[Open]) -> date | None:
     """The last day by which 95 % is answered; None before the first answer."""
     days = [(day, n, n) for day, n in Counter(every.days).items()]
     days += [(each.day, each.tasks, each.late) for each in waiting]

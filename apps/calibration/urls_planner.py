@@ -1,5 +1,10 @@
 from django.urls import path
 
-from apps.calibration import views_planner
+from apps.calibration import views_bounds, views_planner
 
-urlpatterns = [path("w/<slug:slug>/policy/planner/", views_planner.planner, name="planner")]
+urlpatterns = [
+    path("w/<slug:slug>/policy/planner/", views_planner.planner, name="planner"),
+    path("w/<slug:slug>/calibration/doubt/", views_bounds.bounds, name="bounds"),
+    path("w/<slug:slug>/calibration/doubt/limits/", views_bounds.bounds_limits, name="bounds_limits"),
+    path("w/<slug:slug>/calibration/doubt/map/", views_bounds.bounds_map, name="bounds_map"),
+]
