@@ -71,8 +71,8 @@ def recorded(data: str, model: str) -> Recording:
 @on_real_answers
 @pytest.mark.slow
 def test_it_works(people: Mapping[str, User]) -> None:
-    outcome = live(recorded("clinc150", "nb_a01"), people, 8, 400, answer_in_bulk)
-    assert len(outcome.certified.thresholds) >= 2
+    outcome = live(recorded("clinc150", "nb_a01"), people, 12, 400, answer_in_bulk)
+    assert len(outcome.certified.thresholds) >= 3
     assert outcome.certified.over == ()
     assert outcome.accepted.value is not None
     assert outcome.accepted.value < 0.05 < (outcome.naive.error.value or 0)
@@ -82,7 +82,7 @@ def test_it_works(people: Mapping[str, User]) -> None:
 @on_real_answers
 @pytest.mark.slow
 def test_every_answer_may_be_given_at_the_desk(people: Mapping[str, User]) -> None:
-    outcome = live(recorded("banking77", "svm_softmax"), people, 3, 210, answer_at_desk)
+    outcome = live(recorded("banking77", "svm_softmax"), people, 4, 210, answer_at_desk)
     assert "card" in outcome.certified.thresholds
     assert outcome.certified.over == ()
     certificate = Certificate.objects.filter(outcome="certified").latest("id")
