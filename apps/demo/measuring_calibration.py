@@ -237,7 +237,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         figures[f"{method}_automation"] = _together([each.automation for each in held])
         over = exact_share(sum(len(each.over) for each in held), sum(len(each.thresholds) for each in held))
         figures[f"{method}_labels_over_target"] = over.to_json()
-    return figures
+    return figures | {"accepted_in_these_weeks": _together([each.accepted for each in outcomes])}
 
 
 def _together(shares: Sequence[Rate]) -> RateJson:
@@ -254,7 +254,6 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
         "recorded_answers": len(outcome.recording.examples),
         "items": outcome.items,
         "items_people_saw": outcome.seen,
-        "accepted_in_these_weeks": outcome.accepted.to_json(),
         "runs": outcome.runs,
         "attempts": outcome.attempts,
         "alarms": outcome.alarms,
@@ -265,16 +264,18 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
 
 
 def _said(figures: Mapping[str, Any]) -> str:
-    return "; ".join(
+    methods = (
         f"{method} {_percent(figures[f'{method}_true_error'])} wrong, "
         f"{_percent(figures[f'{method}_automation'])} automatic, "
         f"{figures[f'{method}_labels_over_target']['numerator']} of "
         f"{figures[f'{method}_labels_over_target']['denominator']} labels over the target"
         for method in METHODS.values()
     )
+    accepted = f"of what was accepted in these weeks {_percent(figures['accepted_in_these_weeks'])} wrong"
+    return "; ".join((*methods, accepted))
 
 
 def _percent(share: RateJson) -> str:
     if share["value"] is None:
-        return "nothing of nothing"
+        return "no data"
     return f"{share['value']:.1%} ({share['numerator']:,} of {share['denominator']:,})"
