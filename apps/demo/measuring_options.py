@@ -23,6 +23,12 @@ def add_options(parser: ArgumentParser) -> None:
         "--replay-rows", type=int, default=1_000_000, help="decisions a policy is replayed over"
     )
     parser.add_argument(
+        "--page-items",
+        type=int,
+        default=1_000_000,
+        help="decisions behind the pages of numbers; takes minutes",
+    )
+    parser.add_argument(
         "--recorded", type=Path, default=RECORDED, help="folder of real models' recorded answers"
     )
     parser.add_argument(

@@ -32,6 +32,8 @@ def test_it_works(tmp_path: Path) -> None:
         "600",
         "--replay-rows",
         "500",
+        "--page-items",
+        "500",
         "--recorded",
         str(tmp_path / "absent"),
     )
@@ -49,6 +51,7 @@ def test_it_works(tmp_path: Path) -> None:
     assert figures["calibration"]["measured"].startswith("nothing, as there are no recorded answers")
     assert figures["import"]["accepted"] == 600
     assert figures["replay"]["items"] >= 500
+    assert figures["pages"]["pages_at_1m_ms"]["calibration"] > 0
     assert figures["decisions"]["ratio"] > 0
     assert figures["decisions"]["pipeline"]["items_per_s"] > 0
     assert [each["open_tasks"] >= least for each, least in zip(figures["desk"], (60, 200), strict=True)] == [

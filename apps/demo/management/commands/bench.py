@@ -30,6 +30,7 @@ from apps.demo.measuring import (
 from apps.demo.measuring_calibration import measure_calibration
 from apps.demo.measuring_import import measure_import
 from apps.demo.measuring_options import add_options
+from apps.demo.measuring_pages import measure_pages
 from apps.demo.measuring_replay import measure_replay
 
 
@@ -87,6 +88,8 @@ class Command(BaseCommand):
             copy = grow_queue(bench, open_tasks=open_tasks, first_copy=copy)
             desk = measure_desk(bench, people["rosa"], rounds=options["rounds"])
             figures["desk"].append(self._say("desk", desk))
+        pages = measure_pages(bench.workflow, people, size=options["page_items"])
+        figures["pages"] = self._say("pages", pages)
         replayed = measure_replay(bench, items=options["replay_rows"])
         figures["replay"] = self._say("replay", replayed)
         return figures
