@@ -84,6 +84,13 @@ class Item(models.Model):
                 fields=["workflow", "-priority", "id"], condition=Q(status="received"), name="item_to_decide"
             ),
             models.Index(fields=["claimed_until"], condition=Q(status="deciding"), name="item_claimed"),
+            # The backlog and its age, from the index alone.
+            models.Index(
+                fields=["workflow", "status"],
+                include=["created_at"],
+                condition=Q(status__in=["received", "deciding", "in_review"]),
+                name="item_undone",
+            ),
             models.Index(
                 fields=["workflow", "group_key", "id"], condition=~Q(group_key=""), name="item_by_group"
             ),
