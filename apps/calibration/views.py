@@ -14,6 +14,7 @@ from apps.accounts.http import PersonRequest
 from apps.calibration.counts import count_labels
 from apps.calibration.evidence import changed_gates
 from apps.calibration.policy_form import PolicyForm
+from apps.calibration.uncertified import uncertified
 from apps.calibration.views_planner import planner_context
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
@@ -141,6 +142,8 @@ def _policy_page(
         "active": active,
         "rules": to_readable(active.rules, questions) if active else None,
         "previous": previous,
+        "acts_uncertified": uncertified(workflow, active) if active else [],
+        "back_uncertified": uncertified(workflow, previous) if active and previous else [],
         "way_back": policy_diff(active.rules, previous.rules, questions) if active and previous else [],
         "versions": policy_versions(workflow),
         **(planner_context(workflow) if active else {}),
@@ -164,6 +167,7 @@ def _version_page(
         "active": active,
         "rules": to_readable(version.rules, questions),
         "changes": policy_diff(active.rules, version.rules, questions) if active else [],
+        "uncertified": uncertified(workflow, version) if version.status in OPEN else [],
         **_evidence_at_stake(workflow, active, version, questions),
     }
     return render(request, "calibration/policy_version.html", context, status=status)
