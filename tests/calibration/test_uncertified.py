@@ -1,4 +1,4 @@
-"""A label that acts, or would, without a certificate is named where a manager decides; an alarm is never undone unseen."""
+"""A label that acts, or would, without a certificate is named where managers decide; no alarm is undone unseen."""
 
 from __future__ import annotations
 
