@@ -101,7 +101,7 @@ def insert_past(workflow: Workflow, past: Sequence[Past], *, prefix: str = "item
             },
         )
         # As autovacuum does for a table that people use; without it the planner takes thousands of rows for one.
-        cursor.execute("ANALYZE")
+        cursor.execute("ANALYZE items_item, items_decision, items_route, reviews_label")
 
 
 def random_past(seed: int, size: int) -> list[Past]:
