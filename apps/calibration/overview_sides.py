@@ -14,7 +14,7 @@ from apps.calibration.drawings import draw_label
 from apps.calibration.models import Certificate
 from apps.calibration.overview import slider_data, span_of, words_for
 from apps.calibration.side_attempts import sides_in_force
-from apps.calibration.sides import HoldLook, limits_from, look_at_holds
+from apps.calibration.sides import HoldInForce, holds_in_force, limits_from, look_at_hold
 from apps.core.templatetags.fermata import words
 from apps.policies.readable import share
 from apps.stats.thresholds import BinCount, counts_by_label, empty_counts
@@ -70,25 +70,26 @@ class Hold:
 
 def hold_of(*, workflow: Workflow, question: Question, now: datetime) -> Hold | None:
     """None where the policy in force has no hold on this question."""
-    found = next(
-        (each for each in look_at_holds(workflow=workflow, now=now) if each.question.pk == question.pk), None
+    hold = next(
+        (each for each in holds_in_force(workflow=workflow, now=now) if each.question.pk == question.pk), None
     )
-    if found is None:
+    if hold is None:
         return None
-    held = sides_in_force(found.question, found.model, found.policy)
-    low, high = limits_from(found)
+    found = look_at_hold(hold, now)
+    held = sides_in_force(hold.question, hold.model, hold.policy)
+    low, high = limits_from(hold)
     return Hold(
-        low=share(found.low),
-        high=share(found.high),
+        low=share(hold.low),
+        high=share(hold.high),
         sides=tuple(
-            _side(number, found, entry, reading, held.get(entry["label"]))
+            _side(number, hold, entry, reading, held.get(entry["label"]))
             for number, (entry, reading) in enumerate(zip(found.entries, found.results, strict=True), start=1)
         ),
-        proposed=f"{share(low)} and {share(high)}" if (low, high) != (found.low, found.high) else "",
+        proposed=f"{share(low)} and {share(high)}" if (low, high) != (hold.low, hold.high) else "",
     )
 
 
-def _side(number: int, found: HoldLook, entry: Json, reading: Json, held: Certificate | None) -> Side:
+def _side(number: int, hold: HoldInForce, entry: Json, reading: Json, held: Certificate | None) -> Side:
     rows = [BinCount(entry["label"], *row) for row in entry["rows"]]
     curve = curve_of(
         counts_by_label(rows).get(entry["label"]) or empty_counts(),
@@ -101,6 +102,6 @@ def _side(number: int, found: HoldLook, entry: Json, reading: Json, held: Certif
     )
     start_on = date.fromisoformat(entry["start_on"])
     end_on = date.fromisoformat(entry["end_on"]) if entry["end_on"] else None
-    name = f"{words(found.question.key)}, {entry['name']}"
-    drawing = draw_label(curve, words_for(name, start_on, end_on, found.model))
+    name = f"{words(hold.question.key)}, {entry['name']}"
+    drawing = draw_label(curve, words_for(name, start_on, end_on, hold.model))
     return Side(number, entry, reading, held, curve, drawing)

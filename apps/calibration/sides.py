@@ -94,8 +94,8 @@ def holds_in_force(*, workflow: Workflow, now: datetime) -> list[HoldInForce]:
 
 
 def look_at_holds(*, workflow: Workflow, now: datetime) -> list[HoldLook]:
-    """What a run at `now` would find. Reads every route of the window, so it is for runs, not for pages."""
-    return [_look(hold, now) for hold in holds_in_force(workflow=workflow, now=now)]
+    """What a run at `now` would find. Reads every route of the window."""
+    return [look_at_hold(hold, now) for hold in holds_in_force(workflow=workflow, now=now)]
 
 
 def sides_relied_on(hold: HoldInForce) -> dict[str, Certificate]:
@@ -158,7 +158,7 @@ def _in_force(
     )
 
 
-def _look(hold: HoldInForce, now: datetime) -> HoldLook:
+def look_at_hold(hold: HoldInForce, now: datetime) -> HoldLook:
     counted = count_sides(_basis(hold, now))
     entries = [entry | counts_entry(counted[entry["label"]]) for entry in hold.asked]
     results = compute({"labels": entries, "settings": hold.settings})
@@ -179,34 +179,33 @@ def _basis(hold: HoldInForce, now: datetime) -> SideBasis:
 
 # Of a hold's question: the bins of both sides. What `low` lets pass is P(yes) <= low, compared as routing does it.
 _ROUTES = """
-WITH routed AS (
-    SELECT route.id, route.item_id, item.external_id, item.group_key, route.created_at,
-           (route.created_at AT TIME ZONE %(zone)s)::date AS day, route.outcome, route.pi, route.drawn,
-           answer.p::float8 AS p,
+WITH routed AS MATERIALIZED (
+    SELECT route.item_id, item.external_id, route.created_at, route.outcome, route.pi, route.drawn,
+           (route.created_at AT TIME ZONE %(zone)s)::date AS day,
+           (CASE WHEN answer.pairs->0->>0 = 'true' THEN answer.pairs->0->>1 ELSE answer.pairs->1->>1 END)::float8 AS p,
            item.group_key <> '' AND row_number() OVER (
                PARTITION BY item.group_key ORDER BY CASE WHEN item.group_key <> '' THEN sha256(%(outer)s || sha256(
                    %(inner)s || int4send(octet_length(item.external_id)) || convert_to(item.external_id, 'UTF8')))
                END, item.id) > 1 AS beside
     FROM items_route route
     JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
+    CROSS JOIN LATERAL (SELECT decision.answers->%(key)s->'probabilities' AS pairs) answer
     JOIN items_item item ON item.id = route.item_id
-    CROSS JOIN LATERAL (
-        SELECT pair->>1 AS p FROM jsonb_array_elements(decision.answers->%(key)s->'probabilities') pair
-        WHERE pair->>0 = 'true'
-    ) answer
     WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL
         AND route.question_set_id = %(question_set)s AND route.policy_id = ANY (%(policies)s)
         AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-        AND route.created_at <= %(now)s
+        AND route.created_at <= %(now)s AND answer.pairs IS NOT NULL
         AND (route.outcome = 'automatic' OR (jsonb_array_length(route.reasons) = 1
              AND route.reasons->0->>'code' = 'question_held:' || %(key)s))
 ), seen AS (
     SELECT routed.*, CASE WHEN outcome = 'review' THEN 'reviewed' WHEN routed.pi > 0 THEN 'audited' ELSE 'uncovered'
-           END AS stratum, outcome = 'review' OR drawn AS is_due, label.id IS NOT NULL AS is_answered, label.value,
-           routed.drawn AND label.id IS NULL AND routed.created_at < %(deadline)s AS is_late,
-           CASE WHEN %(side)s = 'true' THEN width_bucket(p, %(grid)s::float8[])
+           END AS stratum, outcome = 'review' OR drawn AS is_due, label.id IS NOT NULL AS is_answered,
+           label.value IS DISTINCT FROM each.side AS differs,
+           routed.drawn AND label.id IS NULL AND routed.created_at < %(deadline)s AS is_late, each.side,
+           CASE WHEN each.side = 'true' THEN width_bucket(p, %(grid)s::float8[])
                 ELSE width_bucket(-p, %(lows)s::float8[]) END AS bin
-    FROM routed LEFT JOIN reviews_label label ON label.item_id = routed.item_id AND label.question_id = %(question)s
+    FROM routed CROSS JOIN (VALUES ('true'), ('false')) AS each (side)
+    LEFT JOIN reviews_label label ON label.item_id = routed.item_id AND label.question_id = %(question)s
         AND label.taken_back_at IS NULL AND label.source <> 'import'
 )
 """
@@ -219,25 +218,27 @@ WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route
     AND route.created_at <= %(now)s AND NOT %(key)s = ANY (task.asked)
 """
 _CELLS = f"""{_ROUTES}
-SELECT %(side)s, day, bin, stratum, pi, count(*) FILTER (WHERE NOT beside),
+SELECT side, day, bin, stratum, pi, count(*) FILTER (WHERE NOT beside),
        count(*) FILTER (WHERE is_due AND NOT beside), count(*) FILTER (WHERE is_due AND is_answered AND NOT beside),
-       count(*) FILTER (WHERE is_due AND is_answered AND NOT beside AND value IS DISTINCT FROM %(side)s),
+       count(*) FILTER (WHERE is_due AND is_answered AND NOT beside AND differs),
        count(*) FILTER (WHERE is_late AND NOT beside), count(*) FILTER (WHERE beside)
-FROM seen GROUP BY day, bin, stratum, pi
+FROM seen GROUP BY side, day, bin, stratum, pi
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
 _AUDITS = f"""{_ROUTES}
-SELECT day, bin, pi, NOT is_answered OR value IS DISTINCT FROM %(side)s, external_id
-FROM seen WHERE drawn AND stratum = 'audited' AND NOT beside AND (is_answered OR is_late)
+SELECT day, bin, pi, NOT is_answered OR differs, external_id
+FROM seen WHERE side = %(side)s AND drawn AND stratum = 'audited' AND NOT beside AND (is_answered OR is_late)
 """  # noqa: S608 - as above
 
 
 def count_sides(basis: SideBasis) -> dict[str, LabelCounts]:
-    """Of days on which every check asked the question: those before another hold was the first were not all such."""
-    last_unasked: date | None = _fetch(_FIRST_DAY, basis, "true")[0][0]
+    """Of days on which every check asked the question: before the hold was there, or checks asked what
+    could have held, they did not."""
+    last_unasked: date | None = _fetch(_FIRST_DAY, basis)[0][0]
     start_on = basis.start_on if last_unasked is None else last_unasked + timedelta(days=1)
+    cells = [Cell(*row) for row in _fetch(_CELLS, basis)]
     return {
         side: count_cells(
-            [Cell(*row) for row in _fetch(_CELLS, basis, side)],
+            [cell for cell in cells if cell.label == side],
             workflow=basis.workflow,
             start_on=start_on,
             audits=partial(_audits, basis, side),
@@ -247,10 +248,10 @@ def count_sides(basis: SideBasis) -> dict[str, LabelCounts]:
 
 
 def _audits(basis: SideBasis, side: str) -> list[Audit]:
-    return [Audit(*row) for row in _fetch(_AUDITS, basis, side)]
+    return [Audit(*row) for row in _fetch(_AUDITS, basis, side=side)]
 
 
-def _fetch(sql: str, basis: SideBasis, side: str) -> list[tuple[Any, ...]]:
+def _fetch(sql: str, basis: SideBasis, **more: str) -> list[tuple[Any, ...]]:
     inner, outer = group_hash_pads(django_settings.SECRET_KEY.encode(), basis.workflow.slug)
     values: dict[str, Any] = {
         "workflow": basis.workflow.pk,
@@ -263,13 +264,12 @@ def _fetch(sql: str, basis: SideBasis, side: str) -> list[tuple[Any, ...]]:
         "start_on": basis.start_on,
         "now": basis.now,
         "deadline": basis.now - AUDIT_DEADLINE,
-        "side": side,
         "grid": list(GRID),
         "lows": [-low_for(value) for value in GRID],
         "inner": inner,
         "outer": outer,
     }
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(sql, values | more)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows

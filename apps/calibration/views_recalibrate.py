@@ -50,9 +50,9 @@ def hold_propose(request: PersonRequest, slug: str) -> HttpResponse:
 def _ask(request: PersonRequest, workflow: Workflow) -> HttpResponse:
     found = look(workflow=workflow, now=timezone.now())
     sides = [
-        (hold.question, entry, result)
-        for hold in look_at_holds(workflow=workflow, now=timezone.now())
-        for entry, result in zip(hold.entries, hold.results, strict=True)
+        (found.hold.question, entry, result)
+        for found in look_at_holds(workflow=workflow, now=timezone.now())
+        for entry, result in zip(found.entries, found.results, strict=True)
     ]
     results = {result["label"]: result for result in found.results}
     context = {

@@ -77,7 +77,6 @@ EXPECTED = {
     "calibration:promise": "manager",
     "calibration:planner": "manager",
     "calibration:bounds": "manager",
-    "calibration:bounds_limits": "manager",
     "calibration:bounds_map": "manager",
     "calibration:policy": "manager",
     "calibration:policy_new": "manager",

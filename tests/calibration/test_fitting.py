@@ -14,7 +14,7 @@ from apps.policies.models import Policy
 from apps.policies.services import activate
 from apps.stats.maps import Temperature, fit_temperature
 from apps.workflows.models import Workflow
-from tests.calibration.test_sides import CHECKED, HOLD, Doubt, insert
+from tests.calibration.test_sides import HOLD, Doubt, insert
 from tests.conftest import SignIn
 from tests.factories import NOW, RULES, make_workflow
 
@@ -132,9 +132,8 @@ def test_the_map_of_the_routing_question_is_a_gate(workflow: Workflow) -> None:
 
 def test_the_page_shows_readings_and_proposes(asked: Workflow, mara: User, signed_in: SignIn) -> None:
     browser = signed_in(mara)
-    page = browser.get("/w/leads/calibration/doubt/").content.decode()
-    assert "in doubt between 10.0 % and 90.0 % yes" in page
-    response = browser.post("/w/leads/calibration/doubt/limits/", {"question": "money"}, follow=True)
-    assert "No side of it is certified." in response.content.decode()
-    insert(asked, [CHECKED])
-    assert browser.post("/w/leads/calibration/doubt/map/", {"question": "gone"}).status_code == 302
+    page = browser.get("/w/leads/calibration/maps/").content.decode()
+    assert "Not enough answers for a map" in page
+    assert "holds no item for doubt about a level" in page
+    response = browser.post("/w/leads/calibration/maps/map/", {"question": "gone"}, follow=True)
+    assert "the question is not asked now" in response.content.decode()

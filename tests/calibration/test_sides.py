@@ -256,7 +256,10 @@ def test_limits_are_proposed_and_keep_their_certificate(workflow: Workflow, mara
     draft = propose_limits(workflow=workflow, question="money", user=mara, now=NOW)
     assert (draft.status, draft.rules["holds"]) == ("proposed", [HOLD | {"high": 0.5}])
     activate(policy=draft, user=mara, now=NOW)
-    assert (look(workflow).high, items(side(look(workflow), "true")[0], "audited")) == (0.5, (2_500, 250, 0))
+    assert (look(workflow).hold.high, items(side(look(workflow), "true")[0], "audited")) == (
+        0.5,
+        (2_500, 250, 0),
+    )
     with pytest.raises(Conflict, match="these limits already"):
         propose_limits(workflow=workflow, question="money", user=mara, now=NOW)
 
