@@ -116,7 +116,7 @@ def item_story(*, user: User, item: Item) -> Story:
     names = _names_by_version(item)
     # Rows of one transaction carry the same time: they are told in the order in which one follows from another.
     events = [
-        *_decisions(decisions),
+        *_decisions(decisions, _maps_by_decision(item)),
         *_routes(item, names),
         *_tasks(item),
         *_reviews(item),
@@ -138,10 +138,18 @@ def _names_by_version(item: Item) -> dict[int, Names]:
     return {version.pk: names_of(list(version.questions.all())) for version in versions}
 
 
-def _decisions(decisions: list[Decision]) -> Iterator[Event]:
+def _maps_by_decision(item: Item) -> dict[int, dict[str, Any]]:
+    """Of the policy that routed it last."""
+    routed = Route.objects.filter(item=item, decision__isnull=False).order_by("id")
+    return {pk: maps or {} for pk, maps in routed.values_list("decision_id", "policy__rules__maps")}
+
+
+def _decisions(decisions: list[Decision], maps: dict[int, dict[str, Any]]) -> Iterator[Event]:
     for decision in decisions:
         payload = getattr(decision, "payload", None)
-        told = DecisionTold(decision, to_questions(decision), payload.reply if payload else "")
+        told = DecisionTold(
+            decision, to_questions(decision, maps.get(decision.pk, {})), payload.reply if payload else ""
+        )
         yield Event(decision.created_at, "decision", "", told)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from apps.items.models import Decision, Route
 from apps.routing.explain import explain, explain_accepted
+from apps.routing.maps import map_probabilities
 
 MOST_BARS = 12
 """Options beyond these are folded: a question may have 255."""
@@ -15,10 +16,13 @@ MOST_BARS = 12
 
 @dataclass(frozen=True, slots=True)
 class OptionTold:
+    """`mapped` is `p` as the policy's map mends it, None without a map."""
+
     id: str
     name: str
     p: float
     is_top: bool
+    mapped: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +43,32 @@ class GateTold:
     numbers: tuple[tuple[str, str], ...]
 
 
-def to_questions(decision: Decision) -> tuple[QuestionTold, ...]:
-    """In the order they were asked, which stored JSON does not keep."""
+def to_questions(decision: Decision, maps: Mapping[str, Any]) -> tuple[QuestionTold, ...]:
+    """In the order they were asked, which stored JSON does not keep. `maps` are a policy's."""
     questions = decision.question_set.questions.all()
     return tuple(
-        _to_question(question.key, decision.answers[question.key], question.option_names)
+        _to_question(
+            question.key, decision.answers[question.key], question.option_names, maps.get(question.key)
+        )
         for question in questions
         if question.key in decision.answers
     )
 
 
-def _to_question(key: str, answer: Mapping[str, Any], names: Mapping[str, str]) -> QuestionTold:
+def _to_question(
+    key: str, answer: Mapping[str, Any], names: Mapping[str, str], by: Mapping[str, Any] | None
+) -> QuestionTold:
     pairs = answer["probabilities"]
+    mapped = {} if by is None else _mapped(pairs, by["t"])
     top = max(pairs, key=lambda pair: pair[1])[0]
     if answer["kind"] == "choice":
         # Levels of a score have an order of their own; options are read from the likeliest down.
         pairs = sorted(pairs, key=lambda pair: -pair[1])
     named = _YES_NO if answer["kind"] == "noul" else names
-    options = [OptionTold(option, named.get(option, option), p, option == top) for option, p in pairs]
+    options = [
+        OptionTold(option, named.get(option, option), p, option == top, mapped.get(option))
+        for option, p in pairs
+    ]
     return QuestionTold(
         key=key,
         kind=answer["kind"],
@@ -64,6 +76,11 @@ def _to_question(key: str, answer: Mapping[str, Any], names: Mapping[str, str]) 
         rest=tuple(options[MOST_BARS:]),
         raw_confidence=answer.get("raw_confidence"),
     )
+
+
+def _mapped(pairs: Sequence[Sequence[Any]], t: float) -> dict[str, float]:
+    options = [option for option, _ in pairs]
+    return dict(zip(options, map_probabilities([p for _, p in pairs], t), strict=True))
 
 
 _YES_NO = {"true": "Yes", "false": "No"}

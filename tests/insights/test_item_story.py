@@ -225,3 +225,26 @@ def test_items_of_other_workflows_are_not_there(
 
 def test_a_number_no_item_can_have(workflow: Workflow, rosa: User, signed_in: SignIn) -> None:
     assert signed_in(rosa).get(f"/w/leads/items/{10**30}/").status_code == 404
+
+
+def test_mapped_probabilities_stand_beside_those_the_model_gave(
+    workflow: Workflow, rosa: User, signed_in: SignIn
+) -> None:
+    workflow.policies.update(status="retired")
+    by = {"money": {"kind": "temperature", "t": 2.0}}
+    make_policy(workflow, RULES | {"maps": by}, version=2)
+    item = make_task(workflow).item
+    (question,) = [
+        each
+        for event in told(rosa, item).events
+        if event.kind == "decision"
+        for each in event.told.questions
+        if each.key == "money"
+    ]
+    assert [(each.p, each.mapped) for each in question.shown] == [
+        (0.1, pytest.approx(0.25)),
+        (0.9, pytest.approx(0.75)),
+    ]
+    page = page_of(item, rosa, signed_in)
+    assert page.count("mapped") == 2
+    assert "mapped 75.0 %" in page
