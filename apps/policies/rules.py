@@ -137,10 +137,16 @@ class PolicyFile(Part):
     holds: list[HoldPart] = Field(default_factory=list, max_length=64)
     maps: dict[str, MapPart] = Field(default_factory=dict)
 
+    def to_stored(self) -> dict[str, Any]:
+        """`maps` only where there are any: policies from before there were maps say the same as those without."""
+        stored = self.model_dump(exclude_none=True)
+        if not self.maps:
+            del stored["maps"]
+        return stored
+
 
 def read_rules(data: object, questions: Sequence[Question]) -> dict[str, Any]:
-    """What `Policy.rules` stores, `maps` only where there are any. `questions` are the rows the policy is for, saved
-    or not.
+    """What `Policy.rules` stores. `questions` are the rows the policy is for, saved or not.
 
     Raises InvalidInput naming every field that is wrong, or that speaks of a question or option there is not.
     """
@@ -148,10 +154,7 @@ def read_rules(data: object, questions: Sequence[Question]) -> dict[str, Any]:
     problems = [*_problems(part, questions)]
     if problems:
         raise InvalidInput(*problems)
-    stored = part.model_dump(exclude_none=True)
-    if not part.maps:
-        del stored["maps"]
-    return stored
+    return part.to_stored()
 
 
 def to_rules(rules: Mapping[str, Any], question_set: QuestionSet) -> routing.Rules:

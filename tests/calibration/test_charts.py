@@ -9,9 +9,10 @@ from apps.calibration.charts import Axis, Drawing, to_percent
 NS = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(caption: str = "Error: Spam", **more: str) -> Drawing:
-    words = {"about": "What is seen.", "source": "answers of a model"} | more
-    return Drawing(caption=caption, x=Axis("Share"), y=Axis.up_to("Error", 0.05), **words)
+def drawn(
+    caption: str = "Error: Spam", about: str = "What is seen.", source: str = "answers of a model"
+) -> Drawing:
+    return Drawing(caption=caption, about=about, source=source, x=Axis("Share"), y=Axis.up_to("Error", 0.05))
 
 
 def parts(drawing: Drawing, look: str) -> list[ET.Element]:

@@ -7,176 +7,469 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('items', '0004_comes_in'),
-        ('policies', '0002_activated_never_changes'),
-        ('workflows', '0003_comes_in'),
+        ("items", "0004_comes_in"),
+        ("policies", "0002_activated_never_changes"),
+        ("workflows", "0003_comes_in"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='CalibrationRun',
+            name="CalibrationRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('model', models.CharField(max_length=120)),
-                ('trigger', models.CharField(choices=[('asked', 'Asked'), ('scheduled', 'Scheduled')], max_length=10)),
-                ('formula', models.CharField(max_length=20)),
-                ('inputs', models.JSONField()),
-                ('results', models.JSONField()),
-                ('seconds', models.FloatField(help_text='how long it took')),
-                ('created_at', models.DateTimeField()),
-                ('policy', models.ForeignKey(help_text='in force then', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='policies.policy')),
-                ('proposal', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='proposed_by_runs', to='policies.policy')),
-                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.questionset')),
-                ('started_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calibration_runs', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("model", models.CharField(max_length=120)),
+                (
+                    "trigger",
+                    models.CharField(choices=[("asked", "Asked"), ("scheduled", "Scheduled")], max_length=10),
+                ),
+                ("formula", models.CharField(max_length=20)),
+                ("inputs", models.JSONField()),
+                ("results", models.JSONField()),
+                ("seconds", models.FloatField(help_text="how long it took")),
+                ("created_at", models.DateTimeField()),
+                (
+                    "policy",
+                    models.ForeignKey(
+                        help_text="in force then",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="policies.policy",
+                    ),
+                ),
+                (
+                    "proposal",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="proposed_by_runs",
+                        to="policies.policy",
+                    ),
+                ),
+                (
+                    "question_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workflows.questionset",
+                    ),
+                ),
+                (
+                    "started_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="calibration_runs",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Certificate',
+            name="Certificate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('label', models.CharField(max_length=120)),
-                ('model', models.CharField(max_length=120)),
-                ('outcome', models.CharField(choices=[('certified', 'Certified'), ('not_enough', 'not enough checks yet'), ('not_supported', 'the checks do not support this')], max_length=15)),
-                ('target_error', models.FloatField()),
-                ('confidence', models.FloatField(help_text='1 - delta as promised')),
-                ('attempt', models.PositiveSmallIntegerField()),
-                ('delta', models.FloatField(help_text='what this attempt spent')),
-                ('certified', django.contrib.postgres.fields.ArrayField(base_field=models.FloatField(), size=None)),
-                ('steps', models.JSONField()),
-                ('sentence', models.TextField()),
-                ('issued_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_because', models.CharField(blank=True, choices=[('renewed', 'Renewed'), ('expired', 'Expired'), ('alarm', 'Alarm'), ('changed', 'model, questions or gates changed')], max_length=10)),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.question')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='certificates', to='calibration.calibrationrun')),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='certificates', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("label", models.CharField(max_length=120)),
+                ("model", models.CharField(max_length=120)),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            ("certified", "Certified"),
+                            ("not_enough", "not enough checks yet"),
+                            ("not_supported", "the checks do not support this"),
+                        ],
+                        max_length=15,
+                    ),
+                ),
+                ("target_error", models.FloatField()),
+                ("confidence", models.FloatField(help_text="1 - delta as promised")),
+                ("attempt", models.PositiveSmallIntegerField()),
+                ("delta", models.FloatField(help_text="what this attempt spent")),
+                (
+                    "certified",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.FloatField(), size=None),
+                ),
+                ("steps", models.JSONField()),
+                ("sentence", models.TextField()),
+                ("issued_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "ended_because",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("renewed", "Renewed"),
+                            ("expired", "Expired"),
+                            ("alarm", "Alarm"),
+                            ("changed", "model, questions or gates changed"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="workflows.question"
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="certificates",
+                        to="calibration.calibrationrun",
+                    ),
+                ),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="certificates",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Incident',
+            name="Incident",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('level', models.CharField(choices=[('alarm', 'Alarm'), ('warning', 'Warning')], max_length=10)),
-                ('kind', models.CharField(choices=[('broken_target', 'target broken'), ('expired', 'certificate expired'), ('changed', 'model or questions changed'), ('recent_error', 'recent error above the target'), ('override_rate', 'reviewers override more'), ('confidence_mix', 'probabilities shifted'), ('label_mix', 'mix of labels shifted')], max_length=20)),
-                ('label', models.CharField(blank=True, max_length=120)),
-                ('numbers', models.JSONField()),
-                ('sentence', models.TextField()),
-                ('opened_at', models.DateTimeField()),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('note', models.CharField(blank=True, max_length=500)),
-                ('closed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('policy_after', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='policies.policy')),
-                ('policy_before', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='policies.policy')),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='incidents', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "level",
+                    models.CharField(choices=[("alarm", "Alarm"), ("warning", "Warning")], max_length=10),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("broken_target", "target broken"),
+                            ("expired", "certificate expired"),
+                            ("changed", "model or questions changed"),
+                            ("recent_error", "recent error above the target"),
+                            ("override_rate", "reviewers override more"),
+                            ("confidence_mix", "probabilities shifted"),
+                            ("label_mix", "mix of labels shifted"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("label", models.CharField(blank=True, max_length=120)),
+                ("numbers", models.JSONField()),
+                ("sentence", models.TextField()),
+                ("opened_at", models.DateTimeField()),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                ("note", models.CharField(blank=True, max_length=500)),
+                (
+                    "closed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "policy_after",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="policies.policy",
+                    ),
+                ),
+                (
+                    "policy_before",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="policies.policy",
+                    ),
+                ),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="incidents",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Trial',
+            name="Trial",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=120)),
-                ('status', models.CharField(choices=[('draft', 'being put together'), ('waiting', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='draft', max_length=10)),
-                ('costs', models.JSONField(default=dict, help_text='of the policy in force then')),
-                ('error', models.CharField(blank=True, max_length=500)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('claimed_until', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.questionset')),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trials', to='workflows.workflow')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=120)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("draft", "being put together"),
+                            ("waiting", "Waiting"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                        ],
+                        default="draft",
+                        max_length=10,
+                    ),
+                ),
+                ("costs", models.JSONField(default=dict, help_text="of the policy in force then")),
+                ("error", models.CharField(blank=True, max_length=500)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("claim_token", models.UUIDField(blank=True, null=True)),
+                ("claimed_until", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField()),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "question_set",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workflows.questionset",
+                    ),
+                ),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trials",
+                        to="workflows.workflow",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='TrialExample',
+            name="TrialExample",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('external_id', models.CharField(max_length=200)),
-                ('state', models.JSONField()),
-                ('truth', models.JSONField(null=True)),
-                ('is_out_of_scope', models.BooleanField(default=False)),
-                ('item', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='items.item')),
-                ('labelled_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('trial', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='examples', to='calibration.trial')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("external_id", models.CharField(max_length=200)),
+                ("state", models.JSONField()),
+                ("truth", models.JSONField(null=True)),
+                ("is_out_of_scope", models.BooleanField(default=False)),
+                (
+                    "item",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="items.item",
+                    ),
+                ),
+                (
+                    "labelled_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "trial",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="examples",
+                        to="calibration.trial",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='TrialModel',
+            name="TrialModel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveSmallIntegerField()),
-                ('name', models.CharField(max_length=120)),
-                ('model', models.CharField(blank=True, help_text="asked for; the endpoint's own when empty", max_length=120)),
-                ('endpoint', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows.endpoint')),
-                ('trial', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='models', to='calibration.trial')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveSmallIntegerField()),
+                ("name", models.CharField(max_length=120)),
+                (
+                    "model",
+                    models.CharField(
+                        blank=True, help_text="asked for; the endpoint's own when empty", max_length=120
+                    ),
+                ),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workflows.endpoint",
+                    ),
+                ),
+                (
+                    "trial",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="models",
+                        to="calibration.trial",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='TrialAnswer',
+            name="TrialAnswer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('values', models.JSONField(default=dict, help_text='{question key: value}')),
-                ('answers', models.JSONField(null=True)),
-                ('model', models.CharField(blank=True, help_text='as named in the reply', max_length=120)),
-                ('latency_s', models.FloatField(null=True)),
-                ('input_tokens', models.PositiveIntegerField(null=True)),
-                ('cost', models.DecimalField(decimal_places=9, max_digits=14, null=True)),
-                ('error', models.CharField(blank=True, max_length=300)),
-                ('example', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='calibration.trialexample')),
-                ('trial_model', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='calibration.trialmodel')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("values", models.JSONField(default=dict, help_text="{question key: value}")),
+                ("answers", models.JSONField(null=True)),
+                ("model", models.CharField(blank=True, help_text="as named in the reply", max_length=120)),
+                ("latency_s", models.FloatField(null=True)),
+                ("input_tokens", models.PositiveIntegerField(null=True)),
+                ("cost", models.DecimalField(decimal_places=9, max_digits=14, null=True)),
+                ("error", models.CharField(blank=True, max_length=300)),
+                (
+                    "example",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="answers",
+                        to="calibration.trialexample",
+                    ),
+                ),
+                (
+                    "trial_model",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="answers",
+                        to="calibration.trialmodel",
+                    ),
+                ),
             ],
         ),
         migrations.AddIndex(
-            model_name='calibrationrun',
-            index=models.Index(fields=['workflow', '-id'], name='run_newest'),
+            model_name="calibrationrun",
+            index=models.Index(fields=["workflow", "-id"], name="run_newest"),
         ),
         migrations.AddIndex(
-            model_name='certificate',
-            index=models.Index(fields=['workflow', 'label', '-issued_at'], name='certificate_history'),
+            model_name="certificate",
+            index=models.Index(fields=["workflow", "label", "-issued_at"], name="certificate_history"),
         ),
         migrations.AddConstraint(
-            model_name='certificate',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True), ('outcome', 'certified')), fields=('workflow', 'question', 'label'), name='certificate_one_in_force'),
+            model_name="certificate",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("ended_at__isnull", True), ("outcome", "certified")),
+                fields=("workflow", "question", "label"),
+                name="certificate_one_in_force",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='certificate',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('ended_because', '')), models.Q(('ended_at__isnull', False), models.Q(('ended_because', ''), _negated=True)), _connector='OR'), name='certificate_ended_says_why'),
+            model_name="certificate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("ended_at__isnull", True), ("ended_because", "")),
+                    models.Q(("ended_at__isnull", False), models.Q(("ended_because", ""), _negated=True)),
+                    _connector="OR",
+                ),
+                name="certificate_ended_says_why",
+            ),
         ),
         migrations.AddIndex(
-            model_name='incident',
-            index=models.Index(fields=['workflow', '-opened_at'], name='incident_newest'),
+            model_name="incident",
+            index=models.Index(fields=["workflow", "-opened_at"], name="incident_newest"),
         ),
         migrations.AddConstraint(
-            model_name='incident',
-            constraint=models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('workflow', 'kind', 'label'), name='incident_one_open'),
+            model_name="incident",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("closed_at__isnull", True)),
+                fields=("workflow", "kind", "label"),
+                name="incident_one_open",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trial',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('claim_token__isnull', False), ('claimed_until__isnull', False), ('status', 'running')), models.Q(models.Q(('status', 'running'), _negated=True), ('claim_token__isnull', True), ('claimed_until__isnull', True)), _connector='OR'), name='trial_claim_only_while_running'),
+            model_name="trial",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("claim_token__isnull", False),
+                        ("claimed_until__isnull", False),
+                        ("status", "running"),
+                    ),
+                    models.Q(
+                        models.Q(("status", "running"), _negated=True),
+                        ("claim_token__isnull", True),
+                        ("claimed_until__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="trial_claim_only_while_running",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trialexample',
-            constraint=models.UniqueConstraint(fields=('trial', 'position'), name='trial_example_position_unique'),
+            model_name="trialexample",
+            constraint=models.UniqueConstraint(
+                fields=("trial", "position"), name="trial_example_position_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trialexample',
-            constraint=models.UniqueConstraint(fields=('trial', 'external_id'), name='trial_example_id_unique'),
+            model_name="trialexample",
+            constraint=models.UniqueConstraint(
+                fields=("trial", "external_id"), name="trial_example_id_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trialmodel',
-            constraint=models.UniqueConstraint(fields=('trial', 'name'), name='trial_model_name_unique'),
+            model_name="trialmodel",
+            constraint=models.UniqueConstraint(fields=("trial", "name"), name="trial_model_name_unique"),
         ),
         migrations.AddConstraint(
-            model_name='trialanswer',
-            constraint=models.UniqueConstraint(fields=('trial_model', 'example'), name='trial_answer_unique'),
+            model_name="trialanswer",
+            constraint=models.UniqueConstraint(fields=("trial_model", "example"), name="trial_answer_unique"),
         ),
     ]

@@ -57,7 +57,7 @@ class Command(BaseCommand):
 
     def _export(self, policy: Policy, file: str | None) -> None:
         # The database keeps no order of names; the file has that of PolicyFile.
-        rules = PolicyFile.model_validate(policy.rules).model_dump(exclude_none=True)
+        rules = PolicyFile.model_validate(policy.rules).to_stored()
         text = f"# {policy.workflow.slug}, version {policy.version}, {policy.status}\n\n{to_toml(rules)}"
         if file is None or file == "-":
             self.stdout.write(text, ending="")
