@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from apps.accounts.models import User
 from apps.calibration.models import Trial, TrialAnswer, TrialExample, TrialModel
 from apps.calibration.trial_confidence import definition_of
 from apps.calibration.trial_pace import Pace, pace_of
 from apps.calibration.trial_values import belongs_nowhere, routing_of
 from apps.calibration.trial_words import pair_sentence, what_it_cannot_show, wrong_sentence
+from apps.reviews.selectors import hidden_items
 from apps.stats.agreement import Kappa, answer_table, kappa
 from apps.stats.intervals import Gap
 from apps.stats.paired import Pairs, mcnemar_p, paired_gap
@@ -106,10 +108,22 @@ class TrialResult:
         return bool(self.trial.costs.get("costs"))
 
 
-def result_of(trial: Trial) -> TrialResult:
-    """A query for each model and four more, whatever the number of examples."""
+def _leave_unnamed(examples: Sequence[TrialExample], reader: User | None) -> None:
+    items = [example.item_id for example in examples if example.item_id is not None]
+    hidden = hidden_items(reader, items) if reader is not None and items else set()
+    for example in examples:
+        if example.item_id in hidden:
+            example.external_id = ""
+
+
+def result_of(trial: Trial, reader: User | None = None) -> TrialResult:
+    """A query for each model and five more, whatever the number of examples.
+
+    Items that `reader` may still be asked blind about count, but are not named beside what a model said of them.
+    """
     questions = list(trial.question_set.questions.all())
     examples = list(trial.examples.defer("state").exclude(truth__isnull=True).order_by("position"))
+    _leave_unnamed(examples, reader)
     models = list(trial.models.select_related("endpoint").order_by("position"))
     answers: dict[int, dict[int, TrialAnswer]] = defaultdict(dict)
     for each in TrialAnswer.objects.filter(trial_model__in=models).defer("answers"):
@@ -221,7 +235,7 @@ def _disagreements(
             true=names.get(true, true) if true else NONE,
             count=len(ids),
             cost=_cost(trial, question, value, true, len(ids)),
-            examples=tuple(ids[:MOST_NAMED]),
+            examples=tuple(filter(None, ids))[:MOST_NAMED],
         )
         for (value, true), ids in wrong.items()
     ]

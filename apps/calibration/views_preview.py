@@ -24,6 +24,7 @@ from apps.calibration.replaying import replay
 from apps.core.htmx import render
 from apps.policies.models import Policy
 from apps.policies.selectors import OPEN, active_policy, policy_versions
+from apps.reviews.selectors import hidden_items
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
 
@@ -73,11 +74,15 @@ def preview_items(request: PersonRequest, slug: str, version: int, cell: str) ->
         now=timezone.now(),
         before=_place(request.GET.get("before")),
     )
+    # Who may still be asked blind must not read the model's answer here.
+    hidden = hidden_items(request.user, [each.item.pk for each in page.items])
     context = {
         "workflow": workflow,
         "version": policy,
         "cell": cell,
         "page": page,
+        "items": [each for each in page.items if each.item.pk not in hidden],
+        "hidden": len(hidden),
         "older": f"?before={page.next[0]}_{page.next[1]}" if page.next else None,
     }
     return render(request, "calibration/preview_items.html", context)

@@ -246,7 +246,7 @@ def _show(
         )
     else:
         asked = TrialAnswer.objects.filter(trial_model__trial=shown, trial_model__endpoint__isnull=False)
-        context |= {"result": result_of(shown), "failed": asked.exclude(error="").count()}
+        context |= {"result": result_of(shown, request.user), "failed": asked.exclude(error="").count()}
     return render(
         request, "calibration/trial.html", context, fragment="calibration/_trial_live.html", status=status
     )

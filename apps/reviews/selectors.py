@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -192,6 +192,12 @@ def hidden_from(user: User) -> Q:
         status=ReviewTask.Status.DONE, closed_at__gt=ClockTimestamp() - Seconds("workflow__undo_s")
     )
     return Q(blind=True) & (is_open | can_reopen)
+
+
+def hidden_items(user: User, item_ids: Collection[int]) -> set[int]:
+    """Those of the items whose model answer must stay out of this person's sight."""
+    tasks = ReviewTask.objects.filter(hidden_from(user), item__in=item_ids)
+    return set(tasks.values_list("item_id", flat=True))
 
 
 def is_hidden_from(*, user: User, item: Item) -> bool:
