@@ -33,7 +33,8 @@ class PromiseForm(forms.Form):
     is_scheduled = forms.BooleanField(
         required=False,
         label="Try labels that are due by themselves, at night",
-        help_text="What is found is only proposed, unless it is stricter. Certificates run out either way.",
+        help_text="What is found is only proposed, unless it is stricter. Certificates run out either way. Off, ask at "
+        "times fixed beforehand: to wait for a day on which the reading passes makes the promise untrue.",
     )
 
 
