@@ -33,7 +33,6 @@ class CalibrationSettings(models.Model):
         default=0.95, validators=[MinValueValidator(0.80), MaxValueValidator(0.999)]
     )
     scope = models.CharField(max_length=10, choices=Scope, default=Scope.PER_LABEL)
-    is_scheduled = models.BooleanField(default=True, help_text="runs that are due start by themselves")
     looked_on = models.DateField(null=True, blank=True)
 
     class Meta:

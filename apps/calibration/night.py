@@ -42,23 +42,24 @@ def _look_at(workflow: Workflow, now: datetime) -> CalibrationRun | None:
     local = timezone.localtime(now, ZoneInfo(workflow.time_zone))
     if local.hour < FROM_HOUR or active_policy(workflow) is None:
         return None
-    settings = _claim(workflow, local)
-    if settings is None:
+    if not _claim(workflow, local):
         return None
     run = None
-    if settings.is_scheduled and look(workflow=workflow, now=now).attempts:
+    # Whatever is due is tried, and nobody can switch that off: to ask only on days on which a reading passes would
+    # certify what is false several times as often as promised.
+    if look(workflow=workflow, now=now).attempts:
         run = run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.SCHEDULED, user=None, now=now)
     # After the run, which may have renewed what would run out.
     expire(workflow=workflow, now=now)
     return run
 
 
-def _claim(workflow: Workflow, local: datetime) -> CalibrationSettings | None:
-    """None when another worker has, or had, this day."""
+def _claim(workflow: Workflow, local: datetime) -> bool:
+    """False when another worker has, or had, this day."""
     CalibrationSettings.objects.get_or_create(workflow=workflow)
     settings = CalibrationSettings.objects.select_for_update().get(workflow=workflow)
     if settings.looked_on is not None and settings.looked_on >= local.date():
-        return None
+        return False
     settings.looked_on = local.date()
     settings.save(update_fields=["looked_on"])
-    return settings
+    return True

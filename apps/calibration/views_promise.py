@@ -30,12 +30,6 @@ class PromiseForm(forms.Form):
         choices=CalibrationSettings.Scope.choices,
         help_text="For all labels at once the risk is shared among them: each needs more checks.",
     )
-    is_scheduled = forms.BooleanField(
-        required=False,
-        label="Try labels that are due by themselves, at night",
-        help_text="What is found is only proposed, unless it is stricter. Certificates run out either way. Off, ask at "
-        "times fixed beforehand: to wait for a day on which the reading passes makes the promise untrue.",
-    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

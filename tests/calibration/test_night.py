@@ -68,12 +68,6 @@ def test_nothing_due_stores_nothing(workflow: Workflow) -> None:
     assert CalibrationRun.objects.count() == 0
 
 
-def test_managers_can_switch_it_off(workflow: Workflow) -> None:
-    CalibrationSettings.objects.create(workflow=workflow, is_scheduled=False)
-    insert_past(workflow, AGREED)
-    assert look_tonight(now=NOW) == []
-
-
 def test_after_four_weeks_it_is_renewed(workflow: Workflow) -> None:
     certify(workflow, activated=False)
     assert look_tonight(now=NOW + 4 * WEEK - timedelta(days=1)) == []
