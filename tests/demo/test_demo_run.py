@@ -85,7 +85,7 @@ def test_it_works(demo: Running, tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "var" / "demo.json").read_text())
     assert facts["url"] == f"http://127.0.0.1:{demo.port}"
     assert facts["model"].startswith("standin-")
-    assert set(facts["tokens"]) == {"leads", "messages-ar"}
+    assert set(facts["tokens"]) == {"leads", "messages-ar", "support", "documents"}
     assert all(f"{slug}, token {token}" in demo.said for slug, token in facts["tokens"].items())
     assert demo.status_of("/sign-in/") == 200
     embedded = json.loads((tmp_path / "var" / "embedded.json").read_text())
