@@ -27,7 +27,7 @@ test: ## set up and run everything: lint, types, tests against real servers, a r
 	@$(TEST) -m ruff format --check .
 	@$(TEST) -m mypy
 	@trap '$(TEST) -m apps.core.embedded stop var/test' EXIT; trap 'exit 130' INT TERM; \
-		$(UNIT) && $(TEST) -m pytest -m "e2e or chaos or slow"
+		$(UNIT) && $(TEST) -m pytest -n 2 -m "slow and not e2e and not chaos" && $(TEST) -m pytest -m "e2e or chaos"
 
 unit: ## the fast tests only: no browser, nothing killed; their servers stay up for the next run
 	@$(UNIT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -47,6 +48,8 @@ bodies = (
     | st.lists(likely, max_size=3).map(lambda rows: {"items": rows})
     | st.dictionaries(st.sampled_from(NAMES), values)
 )
+
+pytestmark = pytest.mark.slow
 
 
 class HostilePosts(TestCase):

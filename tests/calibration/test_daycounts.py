@@ -22,7 +22,7 @@ from tests.calibration.streams import AUDITED, REVIEWED, Past, insert_past, rand
 from tests.factories import NOW, make_task
 from tests.insights.answered import answer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def basis_of(workflow: Workflow) -> Basis:

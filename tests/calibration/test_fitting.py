@@ -18,6 +18,8 @@ from tests.calibration.test_sides import HOLD, Doubt, insert
 from tests.conftest import SignIn
 from tests.factories import NOW, RULES, make_workflow
 
+pytestmark = pytest.mark.slow
+
 
 def judged(size: int, *, overconfident: float = 1.0, none: int = 0, seed: int = 3) -> Judged:
     """Answers of a model whose honest probabilities were sharpened; the last `none` are no option."""

@@ -16,7 +16,7 @@ from tests.conftest import SignIn
 from tests.factories import NOW, RULES
 from tests.workflows.files import policy
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NEW, EDIT = "/w/leads/policy/new/", "/w/leads/policy/2/edit/"
 FULL = RULES | {"overrides": policy()["overrides"], "holds": policy()["holds"], "critical": {"lead": 0.3}}
 

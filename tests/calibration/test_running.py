@@ -18,7 +18,7 @@ from apps.workflows.models import Question, Workflow
 from tests.calibration.streams import REVIEWED, Past, insert_past, random_past
 from tests.factories import NOW, RULES, make_policy
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 300
 DISPUTED = [replace(REVIEWED, label="lead", answer="spam", p=0.7)] * 100

@@ -22,7 +22,7 @@ from apps.reviews.models import Label, ReviewTask
 from apps.workflows.models import Question, Workflow
 from tests.factories import NOW, RULES, make_workflow
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 EARLIER = NOW - timedelta(days=20)
 HOLD = {"question": "money", "low": 0.1, "high": 0.9}

@@ -19,7 +19,7 @@ from tests.calibration.streams import insert_past, random_past
 from tests.factories import NOW, make_item, make_route, make_task
 from tests.insights.answered import answer, cannot_tell
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MIDNIGHT = datetime.combine(NOW.date() - timedelta(days=40), datetime.min.time(), NOW.tzinfo)
 

@@ -18,6 +18,8 @@ from tests.factories import NOW
 from tests.sources.mailbox.conftest import due, dying_after, mail, make_mailbox
 from tests.sources.mailbox.dovecot import MailServerUser
 
+pytestmark = pytest.mark.slow
+
 
 def look(source: Source) -> Source:
     look_at_next_mailbox(now=lambda: NOW)

@@ -17,6 +17,8 @@ from tests.factories import NOW
 from tests.sources.mailbox.conftest import HangingUp, due, mail, make_mailbox
 from tests.sources.mailbox.dovecot import PASSWORD, MailServerUser
 
+pytestmark = pytest.mark.slow
+
 Proxies = Callable[[bytes], HangingUp]
 AFTER_FETCH = rb"OK Fetch completed[^\r]*\r\n"
 

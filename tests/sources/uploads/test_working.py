@@ -18,6 +18,8 @@ from tests.conftest import SignIn
 from tests.factories import NOW
 from tests.sources.uploads.doors import checked, many, press, send, work
 
+pytestmark = pytest.mark.slow
+
 ROWS = 2 * BATCH_ROWS + 500
 
 
