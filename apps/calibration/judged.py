@@ -159,39 +159,6 @@ def _in_order(pairs: list[list[Any]], options: list[str]) -> list[float]:
     return [given.get(option, 0.0) for option in options]
 
 
-_ASKED = f"""
-SELECT (route.created_at AT TIME ZONE %(zone)s)::date, count(*), count(label.id),
-       count(*) FILTER (WHERE route.drawn AND label.id IS NULL AND route.created_at < %(deadline)s),
-       count(*) FILTER (WHERE route.outcome = 'review'), count(*) FILTER (WHERE route.outcome = 'automatic')
-FROM items_route route
-JOIN items_decision decision ON decision.id = route.decision_id
-JOIN reviews_reviewtask task ON task.route_id = route.id AND task.status <> 'cancelled'
-    AND %(key)s = ANY (task.asked)
-LEFT JOIN reviews_label label ON label.item_id = route.item_id AND label.question_id = %(question)s
-    AND label.taken_back_at IS NULL AND label.source <> 'import'
-WHERE {ROUTES} GROUP BY 1 ORDER BY 1
-"""  # noqa: S608 - as above
-
-
-@dataclass(frozen=True, slots=True)
-class AskedDay:
-    """Tasks of one day that ask the question, answered or not; `late` are checks unanswered past their deadline."""
-
-    day: date
-    asked: int
-    answered: int
-    late: int
-    of_reviews: int
-    of_checks: int
-
-
-def asked_days(stretch: Stretch, deadline: datetime) -> list[AskedDay]:
-    """Reads every task there ever was in the stretch: for runs, not for pages."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ASKED, stretch.to_sql() | {"deadline": deadline})
-        return [AskedDay(*row) for row in cursor.fetchall()]
-
-
 # Open tasks are few whatever was answered, and an index knows them.
 _OPEN = f"""
 SELECT (route.created_at AT TIME ZONE %(zone)s)::date, route.outcome = 'automatic', count(*),

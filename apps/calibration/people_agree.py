@@ -75,7 +75,7 @@ _FOLLOWED = f"""
 SELECT review.user_id, review.blind, count(*),
        count(*) FILTER (WHERE answer.value IS NOT DISTINCT FROM answer.model_value)
 {_ANSWERS} AND task.kind = 'routine' AND answer.model_value IS NOT NULL GROUP BY 1, 2
-"""  # noqa: S608 - as above
+"""  # noqa: S608 - put together from constants; what comes from outside are parameters
 _SECONDS = f"""
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY review.seconds) FILTER (WHERE answer.value = answer.model_value),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY review.seconds) FILTER (

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from apps.items.models import Item, Route
+from apps.items.models import Route
 from apps.workflows.models import Endpoint
 
 MOST_LINES = 6
@@ -59,10 +59,6 @@ class Watch:
 
 def watch_from_now() -> Watch:
     return Watch(Route.objects.order_by("-pk").values_list("pk", flat=True).first() or 0)
-
-
-def decided_count() -> int:
-    return Item.objects.exclude(decided_at=None).count()
 
 
 def _line(route: Route) -> str:

@@ -17,7 +17,7 @@ from apps.items.models import Item
 from apps.reviews.content import CameIn, came_in
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
 from apps.routing.explain import explain, explain_blind
-from apps.workflows.models import Question, QuestionSet, Workflow
+from apps.workflows.models import Question, Workflow
 
 MOST_COUNTED = 1_000
 """Counts on the desk stop here and are shown as "1,000+": nobody plans a day by the exact length of a backlog."""
@@ -97,10 +97,6 @@ def names_of(questions: Sequence[Question]) -> dict[str, str]:
         if question.kind == Question.Kind.CHOICE:
             names |= question.option_names
     return names
-
-
-def names_for(question_set: QuestionSet) -> dict[str, str]:
-    return names_of(list(question_set.questions.all()))
 
 
 def _to_desk_question(
