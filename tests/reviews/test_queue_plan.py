@@ -35,7 +35,8 @@ def test_it_works(workflow: Workflow, rosa: User) -> None:
         ReviewTask(item=first.item, status="done", closed_at=NOW, **common) for _ in range(DONE)
     )
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE items_item, reviews_reviewtask, reviews_lease, reviews_skip")
+        # Every table of the question: with stale figures of one the planner may choose otherwise.
+        cursor.execute("ANALYZE reviews_reviewtask, reviews_review, reviews_skip")
         cursor.execute(
             "EXPLAIN (FORMAT JSON) " + _NEXT.format(skipped=_NOT_SKIPPED),
             {"workflow": workflow.pk, "user": rosa.pk},
