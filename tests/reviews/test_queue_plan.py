@@ -13,6 +13,8 @@ from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
 
 DONE = 3_000
+# So many that sorting them costs more than reading them in order: with one open task both plans cost the same.
+OPEN = 60
 
 
 def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -20,7 +22,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_it_works(workflow: Workflow, rosa: User) -> None:
-    first = make_task(workflow)
+    first, *_ = [make_task(workflow) for _ in range(OPEN)]
     common = {
         "workflow": workflow,
         "route": first.route,
