@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -17,6 +17,7 @@ from apps.items.models import Item
 from apps.reviews.content import CameIn, came_in
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
 from apps.routing.explain import explain, explain_blind
+from apps.routing.maps import map_probabilities
 from apps.workflows.models import Question, Workflow
 
 MOST_COUNTED = 1_000
@@ -25,12 +26,14 @@ MOST_COUNTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class DeskOption:
-    """`p` is None when the person may not see it, or when the model gave no answer."""
+    """`p` is None when the person may not see it, or when the model gave no answer; `mapped` is `p` as the policy's
+    map mends it, None without a map."""
 
     id: str
     name: str
     description: str
     p: float | None
+    mapped: float | None
     is_suggested: bool
 
 
@@ -67,10 +70,12 @@ def desk_task(lease: Lease) -> DeskTask:
     task = (
         ReviewTask.objects.select_related("item__content", "route__decision", "question_set", "workflow")
         .prefetch_related("question_set__questions")
+        .annotate(maps=F("route__policy__rules__maps"))
         .get(pk=lease.task_id)
     )
     decision = None if task.blind else task.route.decision
     answers = {} if decision is None else decision.answers
+    maps = task.maps or {}
     questions = list(task.question_set.questions.all())
     return DeskTask(
         task=task,
@@ -80,7 +85,8 @@ def desk_task(lease: Lease) -> DeskTask:
         blind=task.blind,
         model="" if decision is None else decision.model,
         questions=tuple(
-            _to_desk_question(question, task.asked, answers.get(question.key)) for question in questions
+            _to_desk_question(question, task.asked, answers.get(question.key), maps.get(question.key))
+            for question in questions
         ),
         reasons=tuple(explain_blind() if task.blind else _reasons(task, questions)),
     )
@@ -100,9 +106,10 @@ def names_of(questions: Sequence[Question]) -> dict[str, str]:
 
 
 def _to_desk_question(
-    question: Question, asked: Sequence[str], answer: dict[str, Any] | None
+    question: Question, asked: Sequence[str], answer: dict[str, Any] | None, by: dict[str, Any] | None
 ) -> DeskQuestion:
     chances = dict(answer["probabilities"]) if answer else {}
+    mapped = {} if by is None or not chances else _mapped(chances, by["t"])
     suggestion = max(question.option_ids, key=lambda option: chances[option]) if chances else None
     return DeskQuestion(
         key=question.key,
@@ -116,6 +123,7 @@ def _to_desk_question(
                 name=option["name"],
                 description=option.get("description", ""),
                 p=chances.get(option["id"]),
+                mapped=mapped.get(option["id"]),
                 is_suggested=option["id"] == suggestion,
             )
             for option in question.options
@@ -123,6 +131,10 @@ def _to_desk_question(
         suggestion=suggestion,
         none_of_these=question.none_of_these,
     )
+
+
+def _mapped(chances: dict[str, float], t: float) -> dict[str, float]:
+    return dict(zip(chances, map_probabilities(list(chances.values()), t), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

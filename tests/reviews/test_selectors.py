@@ -11,8 +11,9 @@ from apps.reviews.leases import skip_task, take_next_task
 from apps.reviews.models import Lease
 from apps.reviews.selectors import DeskTask, desk_task, is_hidden_from, queue_standing, start_of_day
 from apps.reviews.services import SubmittedAnswer, submit_review, undo_last_review
-from apps.workflows.models import Workflow
-from tests.factories import NOW, make_task
+from apps.workflows.models import Role, Workflow
+from tests.conftest import SignIn
+from tests.factories import NOW, RULES, join, make_task, make_workflow
 
 
 def desk(user: User, workflow: Workflow) -> tuple[Lease, DeskTask]:
@@ -39,6 +40,18 @@ def test_a_blind_task_shows_nothing_of_the_model(workflow: Workflow, rosa: User)
     assert (shown.asked[0].suggestion, shown.model) == (None, "")
     assert all(option.p is None and not option.is_suggested for q in shown.questions for option in q.options)
     assert "Spam" not in " ".join(shown.reasons)
+
+
+def test_a_map_stands_beside_what_the_model_gave(rosa: User, signed_in: SignIn) -> None:
+    maps = {"intent": {"kind": "temperature", "t": 0.5}}
+    workflow = make_workflow("mapped", rules=RULES | {"maps": maps})
+    join(rosa, workflow, Role.REVIEWER)
+    make_task(workflow)
+    _, shown = desk(rosa, workflow)
+    suggested = next(option for option in shown.asked[0].options if option.is_suggested)
+    assert suggested.p == 0.7
+    assert suggested.mapped == pytest.approx(0.49 / (0.49 + 3 * 0.01))
+    assert "mapped 94.2 %" in signed_in(rosa).get("/w/mapped/review/").content.decode()
 
 
 def test_hidden_until_answered(workflow: Workflow, rosa: User, ravi: User) -> None:
