@@ -194,6 +194,7 @@ def make_task(
         question_set=route.question_set,
         kind=kind,
         due_at=item.due_at,
+        place_at=item.due_at,
         created_at=NOW,
         **values,
     )

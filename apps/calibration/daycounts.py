@@ -28,19 +28,20 @@ _LOCK = 4_201
 
 _KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open"
 
-# Those that were noted, and all that belong together with them.
+# The notes of as many items, the lowest first: an item noted ten times is counted once, and neighbours lie together.
 _TAKE = """
 WITH taken AS (
-    DELETE FROM calibration_touched WHERE id IN (
-        SELECT id FROM calibration_touched WHERE workflow_id = %(workflow)s ORDER BY id LIMIT %(batch)s)
+    DELETE FROM calibration_touched WHERE workflow_id = %(workflow)s AND item_id IN (
+        SELECT DISTINCT item_id FROM calibration_touched WHERE workflow_id = %(workflow)s
+        ORDER BY item_id LIMIT %(batch)s)
     RETURNING item_id
 )
-SELECT item_id FROM taken
-UNION
-SELECT other.id FROM taken
-JOIN items_item item ON item.id = taken.item_id AND item.group_key <> ''
-JOIN items_item other ON other.workflow_id = item.workflow_id AND other.group_key = item.group_key
-    AND other.group_key <> ''
+SELECT DISTINCT item_id FROM taken
+"""
+# Their groups are given as a value, too: a join would compare every group there is with each of them.
+_TOGETHER = """
+SELECT id FROM items_item WHERE workflow_id = %(workflow)s AND group_key <> '' AND group_key = ANY(ARRAY(
+    SELECT DISTINCT group_key FROM items_item WHERE id = ANY(%(items)s::bigint[]) AND group_key <> ''))
 """
 # The items are given as values, not joined to: so it is known how few they are, and each is looked up by its key.
 # `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
@@ -122,7 +123,7 @@ SELECT 1
 def refresh(workflow: Workflow) -> int:
     """Brings the counts up to what is committed; returns how many items were counted anew.
 
-    In transactions of at most `BATCH` notes, so that the first time over a long history holds nothing up for long.
+    In transactions of at most `BATCH` noted items, so that the first time over a long history holds nothing up for long.
     """
     inner, outer = group_hash_pads(settings.SECRET_KEY.encode(), workflow.slug)
     values: dict[str, Any] = {
@@ -149,7 +150,9 @@ def _refresh_some(values: dict[str, Any]) -> int:
         with transaction.atomic():
             cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, values["workflow"]])
             cursor.execute(_TAKE, values)
-            items = [row[0] for row in cursor.fetchall()]
+            taken = {row[0] for row in cursor.fetchall()}
+            cursor.execute(_TOGETHER, values | {"items": list(taken)})
+            items = sorted(taken.union(row[0] for row in cursor.fetchall()))
             if items:
                 cursor.execute(_REFRESH, values | {"items": items})
                 cursor.execute(COUNT_REVIEWS, values | {"items": items})

@@ -140,7 +140,7 @@ class Touched(models.Model):
 
     class Meta:
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["workflow", "id"], name="touched_in_order")
+            models.Index(fields=["workflow", "item_id"], name="touched_by_item")
         ]
 
     def __str__(self) -> str:

@@ -54,10 +54,11 @@ SELECT id, id, %(workflow)s, id, %(policy)s, %(question_set)s, CASE WHEN automat
     label, p, %(gates)s, '[]', CASE WHEN automatic THEN 0.05 ELSE 1 END, drawn, automatic OR random() < 0.7, at
 FROM made ORDER BY n;
 INSERT INTO reviews_reviewtask (id, workflow_id, item_id, route_id, question_set_id, kind, asked, blind, status,
-    reviews_needed, reviews_done, priority, due_at, created_at, closed_at)
+    reviews_needed, reviews_done, priority, due_at, place_at, created_at, closed_at)
 SELECT id, %(workflow)s, id, id, %(question_set)s, CASE WHEN drawn THEN 'audit' ELSE 'routine' END,
     ARRAY[%(key)s], drawn OR hidden, CASE WHEN answered THEN 'done' ELSE 'open' END, 1,
-    CASE WHEN answered THEN 1 ELSE 0 END, 0, at + interval '1 day', at, CASE WHEN answered THEN at END
+    CASE WHEN answered THEN 1 ELSE 0 END, 0, at + interval '1 day', at + interval '1 day', at,
+    CASE WHEN answered THEN at END
 FROM made WHERE asked ORDER BY n;
 INSERT INTO reviews_review (id, task_id, user_id, revision, blind, seconds, note, lease_token, created_at)
 SELECT id, id, %(user)s, 1, drawn OR hidden, 2 + random() * 10, '', gen_random_uuid(), at + interval '2 hours'

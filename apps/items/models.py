@@ -36,6 +36,13 @@ class Item(models.Model):
         help_text="what belongs together: a mail thread, a chat, an order's number",
     )
     priority = models.IntegerField(default=0)
+    language = models.CharField(
+        max_length=35,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="BCP 47, as the source said; empty: not known",
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.RECEIVED)
     settled_by = models.CharField(max_length=10, choices=SettledBy, null=True, blank=True)
     audit_open = models.BooleanField(default=False)

@@ -268,6 +268,8 @@ def _to_task(each: Routed, made: Route, now: datetime) -> ReviewTask:
         blind=each.pure.blind,
         priority=each.item.priority,
         due_at=each.item.due_at,
+        place_at=each.item.due_at,
+        language=each.item.language,
         created_at=now,
     )
 

@@ -21,7 +21,7 @@ _NEXT = """
       AND NOT EXISTS (SELECT 1 FROM reviews_review review
                       WHERE review.task_id = task.id AND review.user_id = %(user)s AND review.taken_back_at IS NULL)
       AND {skipped}
-    ORDER BY task.priority DESC, task.due_at, task.item_id
+    ORDER BY task.priority DESC, task.place_at, task.item_id
     LIMIT 1 FOR UPDATE OF task SKIP LOCKED
 """
 _NOT_SKIPPED = """NOT EXISTS (

@@ -9,7 +9,23 @@ from django.db.models import F, Q
 
 from apps.accounts.models import User
 from apps.items.models import Item, Route
+from apps.reviews.models_guidance import Guideline, GuidelineExample
+from apps.reviews.models_rules import DeskPreferences, ReviewRules
 from apps.workflows.models import Question, QuestionSet, Workflow
+
+__all__ = [
+    "Answer",
+    "DeskPreferences",
+    "Guideline",
+    "GuidelineExample",
+    "Label",
+    "Lease",
+    "Review",
+    "ReviewRules",
+    "ReviewTask",
+    "Skip",
+    "TaskEvent",
+]
 
 
 class ReviewTask(models.Model):
@@ -19,6 +35,13 @@ class ReviewTask(models.Model):
         ROUTINE = "routine"
         SHADOW = "shadow"
         AUDIT = "audit"
+
+    class Stage(models.TextChoices):
+        """Who may take it. The later two are for seniors and managers alone."""
+
+        REVIEW = "review"
+        ESCALATED = "escalated"
+        ADJUDICATION = "adjudication"
 
     class Status(models.TextChoices):
         OPEN = "open"
@@ -32,11 +55,31 @@ class ReviewTask(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     asked = ArrayField(models.CharField(max_length=100), help_text="keys of the questions to answer")
     blind = models.BooleanField()
+    blind_pi = models.FloatField(
+        default=1.0, db_default=1.0, help_text="the chance, known before the draw, of being as blind as it is"
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
+    stage = models.CharField(max_length=12, choices=Stage, default=Stage.REVIEW, db_default=Stage.REVIEW)
+    # What was asked for when it was made; disagreement and adjudication raise `reviews_needed` above it.
+    reviews_wanted = models.PositiveSmallIntegerField(default=1, db_default=1)
     reviews_needed = models.PositiveSmallIntegerField(default=1)
     reviews_done = models.PositiveSmallIntegerField(default=0)
     priority = models.IntegerField(default=0)
     due_at = models.DateTimeField()
+    place_at = models.DateTimeField(
+        help_text="its place in the queue among equal priorities: due_at, sooner by what a wrong answer would cost"
+    )
+    language = models.CharField(
+        max_length=35, blank=True, default="", db_default="", help_text="BCP 47; empty: not known"
+    )
+    # Handed over: only this person gets it until then; afterwards everyone does.
+    assigned_to = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="assigned_tasks"
+    )
+    assigned_until = models.DateTimeField(null=True, blank=True)
+    times_opened = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="how often it was put on a desk"
+    )
     # Kept by a trigger on leases: null while somebody may take it, else when the earliest lease runs out.
     held_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
@@ -56,13 +99,30 @@ class ReviewTask(models.Model):
             models.CheckConstraint(
                 condition=~Q(kind__in=["audit", "shadow"]) | Q(blind=True), name="task_audit_is_blind"
             ),
+            # Opinions are independent only where nobody sees another's, nor the model's.
+            models.CheckConstraint(
+                condition=Q(reviews_wanted=1) | Q(blind=True), name="task_several_are_blind"
+            ),
+            models.CheckConstraint(
+                condition=Q(reviews_wanted__gte=1) & Q(reviews_wanted__lte=F("reviews_needed")),
+                name="task_wanted_within_needed",
+            ),
+            models.CheckConstraint(condition=Q(blind_pi__gt=0, blind_pi__lte=1), name="task_blind_pi"),
+            models.CheckConstraint(
+                condition=Q(assigned_to=None) | Q(assigned_until__isnull=False), name="task_assigned_ends"
+            ),
         ]
         indexes: ClassVar[list[models.Index]] = [
             # The desk's question, answered from a partial index however many tasks are done.
             models.Index(
-                fields=["workflow", "-priority", "due_at", "item"],
+                fields=["workflow", "-priority", "place_at", "item"],
                 condition=Q(status="open"),
                 name="task_queue",
+            ),
+            models.Index(
+                fields=["assigned_to"],
+                condition=Q(status="open", assigned_to__isnull=False),
+                name="task_assigned",
             ),
         ]
 
@@ -108,6 +168,26 @@ class Skip(models.Model):
         return f"{self.user} skipped task {self.task_id}"
 
 
+class TaskEvent(models.Model):
+    """What people did with a task besides answering it: for the next person's eyes, and kept."""
+
+    class Kind(models.TextChoices):
+        HANDED_OVER = "handed_over", "handed over"
+        ESCALATED = "escalated"
+        PRIORITISED = "prioritised"
+        MORE_OPINIONS = "more_opinions", "opinions needed changed"
+
+    task = models.ForeignKey(ReviewTask, on_delete=models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=15, choices=Kind)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    to_user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"task {self.task_id} {self.kind} by {self.user}"
+
+
 class Review(models.Model):
     """One person's answer to a task. A change is a new revision; taking it back leaves it here with the time."""
 
@@ -120,6 +200,9 @@ class Review(models.Model):
     lease_token = models.UUIDField(unique=True, help_text="a form sent twice is one review")
     created_at = models.DateTimeField()
     taken_back_at = models.DateTimeField(null=True, blank=True)
+    is_adjudication = models.BooleanField(
+        default=False, db_default=False, help_text="given in sight of the others' answers, and decides"
+    )
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -155,6 +238,18 @@ class Answer(models.Model):
         max_length=120, null=True, help_text="null: none of these, and no option means that"
     )
     model_value = models.CharField(max_length=120, null=True)
+    said = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="none of these: the option proposed; cannot tell: why, such as “not for us”",
+    )
+    is_asked = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="no: answered unasked, so chosen by a person and not by the draw",
+    )
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -186,6 +281,7 @@ class Label(models.Model):
     review = models.ForeignKey(Review, on_delete=models.PROTECT, null=True, related_name="labels")
     blind = models.BooleanField()
     pi = models.FloatField()
+    is_asked = models.BooleanField(default=True, db_default=True, help_text="as its answer")
     created_at = models.DateTimeField()
     taken_back_at = models.DateTimeField(null=True, blank=True)
 

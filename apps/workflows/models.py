@@ -67,6 +67,12 @@ class Workflow(models.Model):
     fits_images = models.BooleanField(
         default=True, help_text="images are scaled down for the model when a request could not hold them"
     )
+    top_fields = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        help_text="of an item that is a JSON object, what the desk shows first, in this order",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -155,6 +161,11 @@ class Membership(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)
+    is_senior = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="takes what reviewers escalate or disagree on; managers may too",
+    )
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -53,6 +53,7 @@ def answered(workflow: Workflow, rosa: User) -> None:
             asked=["intent"],
             blind=False,
             due_at=at,
+            place_at=at,
             created_at=at,
         )
         answer(rosa, task, value, at=timezone.now())

@@ -116,6 +116,7 @@ def insert(workflow: Workflow, past: Sequence[Doubt]) -> None:
             blind=each.drawn,
             asked=list(each.asked),
             due_at=each.at,
+            place_at=each.at,
             created_at=each.at,
         )
         for item, route, each in zip(items, routes, past, strict=True)

@@ -36,6 +36,7 @@ def ask_blind(item: Item) -> None:
         asked=["intent"],
         blind=True,
         due_at=NOW,
+        place_at=NOW,
         created_at=NOW,
     )
 

@@ -129,6 +129,7 @@ def test_a_label_whose_item_is_asked_again_blind_stays_hidden(
         asked=["intent"],
         blind=True,
         due_at=first.due_at,
+        place_at=first.due_at,
         created_at=first.created_at,
     )
     shown = browser.get(PAGE, headers={"HX-Request": "true", "HX-Target": "labels-found"}).content.decode()

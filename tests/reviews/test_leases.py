@@ -29,7 +29,7 @@ def test_empty_queue_is_no_error(workflow: Workflow, rosa: User) -> None:
 
 def test_order_is_priority_then_due(workflow: Workflow, rosa: User) -> None:
     late, urgent, soon = make_task(workflow), make_task(workflow, priority=5), make_task(workflow)
-    ReviewTask.objects.filter(pk=soon.pk).update(due_at=NOW)
+    ReviewTask.objects.filter(pk=soon.pk).update(place_at=NOW)
     seen = []
     for _ in range(3):
         lease = take_next_task(user=rosa, workflow=workflow)

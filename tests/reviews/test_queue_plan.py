@@ -31,6 +31,7 @@ def test_it_works(workflow: Workflow, rosa: User) -> None:
         "asked": ["intent"],
         "blind": False,
         "due_at": NOW,
+        "place_at": NOW,
         "created_at": NOW,
     }
     ReviewTask.objects.bulk_create(
