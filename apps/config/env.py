@@ -57,7 +57,8 @@ VARIABLES = (
     Variable("LOG_LEVEL", "INFO", "DEBUG, INFO, WARNING or ERROR"),
     Variable("PORT", "8000", "port of the web server"),
     Variable("BIND", "127.0.0.1", "address the web server listens on"),
-    Variable("WEB_THREADS", "8", "threads of the web process, 1 to 64; each keeps one database connection"),
+    Variable("WEB_PROCESSES", "2", "web processes, 1 to 64; one a core serves most people at once"),
+    Variable("WEB_THREADS", "8", "threads of each web process, 1 to 64; each keeps one database connection"),
     Variable(
         "METRICS_TOKEN",
         "",

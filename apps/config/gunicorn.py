@@ -6,7 +6,7 @@ _env = Environment()
 
 bind = f"{_env.text('BIND')}:{_env.number('PORT', 1, 65535)}"
 worker_class = "gthread"
-workers = 1
+workers = _env.number("WEB_PROCESSES", 1, 64)
 threads = _env.number("WEB_THREADS", 1, 64)
 timeout = 60
 graceful_timeout = 10

@@ -17,6 +17,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tasks", type=int, nargs="*", default=[10_000, 100_000], help="open on the desk, rising"
     )
+    parser.add_argument(
+        "--crowd-tasks", type=int, default=20_000, help="open when fifty reviewers start together"
+    )
     parser.add_argument("--import-rows", type=int, default=100_000, help="of the CSV file that is imported")
     parser.add_argument("--rounds", type=int, default=200, help="answers given at each number of open tasks")
     parser.add_argument(

@@ -28,6 +28,13 @@ from apps.demo.measuring import (
     to_line,
 )
 from apps.demo.measuring_calibration import measure_calibration
+from apps.demo.measuring_desk import (
+    CROWD_LIMIT_S,
+    measure_crowd,
+    measure_desk_over_http,
+    shorten_queue,
+    start_web,
+)
 from apps.demo.measuring_import import measure_import
 from apps.demo.measuring_options import add_options
 from apps.demo.measuring_pages import measure_pages
@@ -82,16 +89,24 @@ class Command(BaseCommand):
         both = measure_client_and_pipeline(bench, items=items, processes=processes)
         figures["decisions"] = self._say("decisions", both)
         children.stop()
+        web = start_web(bench)
         figures["desk"] = []
         copy = 1
         for open_tasks in options["tasks"]:
             copy = grow_queue(bench, open_tasks=open_tasks, first_copy=copy)
             desk = measure_desk(bench, people["rosa"], rounds=options["rounds"])
             figures["desk"].append(self._say("desk", desk))
+            over_http = measure_desk_over_http(bench, web, answers=options["rounds"])
+            figures["desk"].append(self._say("desk", over_http))
         pages = measure_pages(bench.workflow, people, size=options["page_items"])
         figures["pages"] = self._say("pages", pages)
+        over_http = measure_desk_over_http(bench, web, answers=options["rounds"])
+        figures["desk"].append(self._say("desk, with the items of the pages", over_http))
         replayed = measure_replay(bench, items=options["replay_rows"])
         figures["replay"] = self._say("replay", replayed)
+        shorten_queue(bench, open_tasks=options["crowd_tasks"])
+        crowd = measure_crowd(bench, web, limit_s=CROWD_LIMIT_S)
+        figures["crowd"] = self._say("crowd", crowd)
         return figures
 
     def _calibrate(self, bench: Bench, people: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
