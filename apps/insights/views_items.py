@@ -12,8 +12,10 @@ from apps.insights.forms_items import ItemFilter
 from apps.insights.items import ItemPage, find_items
 from apps.insights.story import item_story
 from apps.items.models import Item
-from apps.reviews.content import came_in, count_in_thread
+from apps.reviews.body import FIRST, WHOLE
+from apps.reviews.content import count_in_thread
 from apps.reviews.selectors import MOST_COUNTED
+from apps.reviews.showing import came_in_for
 from apps.workflows.access import get_workflow_for, is_manager
 from apps.workflows.models import Role
 
@@ -52,7 +54,9 @@ def item(request: PersonRequest, slug: str, item_id: int) -> HttpResponse:
     context = {
         "workflow": workflow,
         "story": item_story(user=request.user, item=found),
-        "came": came_in(found),
+        "came": came_in_for(
+            user=request.user, item=found, most=WHOLE if request.GET.get("whole") == "1" else FIRST
+        ),
         "in_thread": count_in_thread(found),
         "most_counted": MOST_COUNTED,
         "is_manager": is_manager(user=request.user, workflow=workflow),

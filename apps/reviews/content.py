@@ -6,7 +6,7 @@ Nothing here tells what a model or a colleague answered, so it is the same for e
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import getaddresses
@@ -16,10 +16,12 @@ from django.db.models import Q
 from django.db.models.fields.json import KeyTextTransform
 
 from apps.items.models import Attachment, Item, ItemContent, Mail
+from apps.reviews.body import FIRST, REST, Body, body_of
+from apps.reviews.marking import search_phrases
+from apps.routing.words import Phrase
 
 EARLIER, LATER = 14, 5
 """How much of a conversation is listed around an item; with itself twenty lines."""
-LONGEST_BLOCK = 4_000
 LONGEST_HEADER = 1_000
 MOST_HEADERS = 300
 SMALLEST_PICTURE = 48
@@ -46,15 +48,15 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class MailPart:
-    """`kind`: body, quoted or signature. `is_read`: the text stands in what the model was given."""
+    """`kind`: body, quoted or signature. `is_read`: the text stands in what the model was given.
 
+    `number`: which part of the mail it is, from 0.
+    """
+
+    number: int
     kind: str
-    text: str
     is_read: bool
-
-    @property
-    def blocks(self) -> list[str]:
-        return in_blocks(self.text)
+    body: Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,21 @@ class MailTold:
     parts: tuple[MailPart, ...]
     has_html: bool
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked: words of rules, which read what the model reads, and what a person searched for."""
+
+    rules: tuple[Phrase, ...]
+    searched: tuple[Phrase, ...]
+
+    @property
+    def all(self) -> tuple[Phrase, ...]:
+        return (*self.rules, *self.searched)
+
+    def for_part(self, is_read: bool) -> tuple[Phrase, ...]:
+        return self.all if is_read else self.searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +107,12 @@ class CameIn:
 
     item: Item
     state: Any
+    body: Body
     repairs: tuple[str, ...]
     mail: MailTold | None
     attachments: tuple[Attachment, ...]
     thread: Thread | None
+    searched: str = ""
 
     @property
     def pictures(self) -> tuple[Attachment, ...]:
@@ -104,26 +123,57 @@ class CameIn:
         )
 
     @property
-    def blocks(self) -> list[str]:
-        """The state, where it is one text."""
-        return in_blocks(self.state) if isinstance(self.state, str) else []
-
-    @property
     def is_picture_alone(self) -> bool:
         return self.state == "" and bool(self.pictures)
 
 
-def came_in(item: Item) -> CameIn:
-    """At most three queries, none of which loads a picture or HTML; `item` comes with its content."""
+def came_in(
+    item: Item,
+    *,
+    top_fields: Sequence[str] = (),
+    phrases: Sequence[Phrase] = (),
+    searched: str = "",
+    most: int = FIRST,
+) -> CameIn:
+    """At most three queries, none of which loads a picture or HTML; `item` comes with its content.
+
+    `top_fields` of a JSON object come first; `phrases` of rules and what was searched for are marked; about `most`
+    characters are shown at once.
+    """
     mail = Mail.objects.filter(item=item).annotate(has_html=~Q(html="")).defer("html").first()
+    state = item.content.state
+    marks = Marks(tuple(phrases), search_phrases(searched))
     return CameIn(
         item=item,
-        state=item.content.state,
+        state=state,
+        body=Body(()) if mail else body_of(state, top_fields=top_fields, phrases=marks.all, most=most),
         repairs=tuple(item.content.repairs),
-        mail=None if mail is None else _to_mail(mail, item.content),
+        mail=None if mail is None else _to_mail(mail, item.content, marks, most),
         attachments=_attachments(item),
         thread=thread_of(item),
+        searched=searched,
     )
+
+
+def rest_of(
+    item: Item,
+    *,
+    part: int | None,
+    start: int,
+    top_fields: Sequence[str] = (),
+    phrases: Sequence[Phrase] = (),
+    searched: str = "",
+) -> Body:
+    """What follows the first pieces of an item, or of that part of its mail; empty where there is no such part."""
+    marks = Marks(tuple(phrases), search_phrases(searched))
+    if part is None:
+        state = item.content.state
+        return body_of(state, top_fields=top_fields, phrases=marks.all, start=start, most=REST)
+    parts = Mail.objects.filter(item=item).values_list("parts", flat=True).first() or []
+    if part >= len(parts):
+        return Body(())
+    is_read = _is_read(parts[part], _given(item.content))
+    return body_of(parts[part]["text"], phrases=marks.for_part(is_read), start=start, most=REST)
 
 
 def _attachments(item: Item) -> tuple[Attachment, ...]:
@@ -131,36 +181,34 @@ def _attachments(item: Item) -> tuple[Attachment, ...]:
     return tuple(found.defer("image__data", "image__thumbnail"))
 
 
-def _to_mail(mail: Mail, content: ItemContent) -> MailTold:
-    given = " ".join(content.text.split())
+def _to_mail(mail: Mail, content: ItemContent, marks: Marks, most: int) -> MailTold:
     return MailTold(
         headers=tuple(told_headers(mail.headers)),
         all_headers=tuple(Header(name, _shortened(value)) for name, value in mail.headers[:MOST_HEADERS]),
-        parts=tuple(
-            MailPart(part["kind"], part["text"], part["kind"] == "body" or _is_in(part["text"], given))
-            for part in mail.parts
-            if part["text"].strip()
-        ),
+        parts=tuple(_parts(mail, content, marks, most)),
         has_html=bool(getattr(mail, "has_html")),  # noqa: B009 - an annotation, which the type does not know
         size=mail.size,
     )
 
 
-def _is_in(text: str, given: str) -> bool:
+def _parts(mail: Mail, content: ItemContent, marks: Marks, most: int) -> Iterator[MailPart]:
+    """Those that say something; what comes first takes the room there is."""
+    given = _given(content)
+    for number, part in enumerate(mail.parts):
+        if part["text"].strip():
+            is_read = _is_read(part, given)
+            body = body_of(part["text"], phrases=marks.for_part(is_read), most=most)
+            most = max(0, most - body.size)
+            yield MailPart(number, part["kind"], is_read, body)
+
+
+def _given(content: ItemContent) -> str:
+    return " ".join(content.text.split())
+
+
+def _is_read(part: Mapping[str, str], given: str) -> bool:
     """By what the model was given then, not by what the workflow chooses today."""
-    return " ".join(text.split()) in given
-
-
-def in_blocks(text: str) -> list[str]:
-    """The lines of a text in blocks that a browser can leave unpainted until they are scrolled to."""
-    blocks, size = list[list[str]](), LONGEST_BLOCK
-    for line in text.split("\n"):
-        if size >= LONGEST_BLOCK:
-            blocks.append([])
-            size = 0
-        blocks[-1].append(line)
-        size += len(line) + 1
-    return ["\n".join(block) for block in blocks]
+    return part["kind"] == "body" or " ".join(part["text"].split()) in given
 
 
 def told_headers(headers: Sequence[Sequence[str]]) -> list[Header]:

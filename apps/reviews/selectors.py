@@ -15,6 +15,7 @@ from apps.accounts.models import User
 from apps.core.db import ClockTimestamp, Seconds
 from apps.items.models import Item
 from apps.reviews.content import CameIn, came_in
+from apps.reviews.marking import rule_phrases
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
 from apps.routing.explain import explain, explain_blind
 from apps.routing.maps import map_probabilities
@@ -65,12 +66,15 @@ class DeskTask:
         return tuple(question for question in self.questions if question.is_asked)
 
 
-def desk_task(lease: Lease) -> DeskTask:
-    """The task of a lease with all the page shows. A blind one carries no model name, probability or label."""
+def desk_task(lease: Lease, *, searched: str = "") -> DeskTask:
+    """The task of a lease with all the page shows. A blind one carries no model name, probability or label.
+
+    `searched`: what the queue is filtered by, marked in the text.
+    """
     task = (
         ReviewTask.objects.select_related("item__content", "route__decision", "question_set", "workflow")
         .prefetch_related("question_set__questions")
-        .annotate(maps=F("route__policy__rules__maps"))
+        .annotate(maps=F("route__policy__rules__maps"), overrides=F("route__policy__rules__overrides"))
         .get(pk=lease.task_id)
     )
     decision = None if task.blind else task.route.decision
@@ -81,7 +85,12 @@ def desk_task(lease: Lease) -> DeskTask:
         task=task,
         lease=lease,
         item=task.item,
-        came=came_in(task.item),
+        came=came_in(
+            task.item,
+            top_fields=task.workflow.top_fields,
+            phrases=() if task.blind else rule_phrases(task.overrides),
+            searched=searched,
+        ),
         blind=task.blind,
         model="" if decision is None else decision.model,
         questions=tuple(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 
+from django import forms
 from django.db.models.functions import Substr
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
@@ -16,6 +17,7 @@ from apps.core.htmx import render
 from apps.items.models import Attachment, Item, Mail
 from apps.reviews.content import came_in
 from apps.reviews.mail_html import MAX_CHARACTERS, CleanMail, clean_mail
+from apps.reviews.showing import rest_for
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role
 
@@ -99,6 +101,26 @@ def item_text(request: PersonRequest, slug: str, item_id: int) -> HttpResponse:
     )
 
 
+@require_safe
+def item_rest(request: PersonRequest, slug: str, item_id: int) -> HttpResponse:
+    """The pieces of a long item from `from` on, of its mail's `part`; by itself the item's page shows them all."""
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.REVIEWER)
+    item = get_object_or_404(
+        Item.objects.select_related("content", "workflow"), pk=item_id, workflow=workflow
+    )
+    form = RestForm(request.GET)
+    if not form.is_valid():
+        return HttpResponse(status=422)
+    start, part, searched = form.cleaned_data["from"], form.cleaned_data["part"], form.cleaned_data["q"]
+    context = {
+        "workflow": workflow,
+        "came": {"item": item, "searched": searched},
+        "body": rest_for(user=request.user, item=item, part=part, start=start, searched=searched),
+        "part": part,
+    }
+    return render(request, "reviews/_body.html", context)
+
+
 def _with_remote(request: HttpRequest) -> bool:
     return request.GET.get("remote") == "1"
 
@@ -108,6 +130,15 @@ def _cleaned(request: HttpRequest, item: Item, *, is_embedding: bool) -> CleanMa
     html = get_object_or_404(mails.values_list(Substr("html", 1, MAX_CHARACTERS + 1), flat=True))
     embedded = _Embedded(item if is_embedding else None)
     return clean_mail(html, picture_of=embedded.get, with_remote=_with_remote(request))
+
+
+class RestForm(forms.Form):
+    part = forms.IntegerField(min_value=0, max_value=10_000, required=False)
+    q = forms.CharField(max_length=200, required=False)
+
+    def __init__(self, sent: QueryDict) -> None:
+        super().__init__(sent)
+        self.fields["from"] = forms.IntegerField(min_value=0, max_value=100_000_000)
 
 
 class _Embedded:

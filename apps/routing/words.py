@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MAX_PHRASES = 200
@@ -106,3 +108,66 @@ class Phrase:
             return True
         has_articles = self.needle != self.bare_needle or text.words is not text.bare
         return has_articles and self.bare_needle in text.bare
+
+
+def find_spans(text: str, phrases: Sequence[Phrase]) -> list[tuple[int, int]]:
+    """Where in `text` any of the phrases stands: whole words, in order, as (start, end) that do not overlap.
+
+    A phrase is found here where `occurs_in` finds it, so what a person sees marked is what a rule went by.
+    """
+    scanned = ScannedText.of(text)
+    wanted = [phrase for phrase in phrases if phrase.occurs_in(scanned)]
+    if not wanted:
+        return []
+    words = _words_of(text)
+    plain = _Run([word for word, _, _ in words])
+    bare = _Run([_ARTICLE.sub("", f" {word}")[1:] for word, _, _ in words])
+    places = {
+        place
+        for phrase in wanted
+        for run, needle in ((plain, phrase.needle), (bare, phrase.bare_needle))
+        for place in run.places_of(needle)
+    }
+    spans: list[tuple[int, int]] = []
+    for first, last in sorted(places):
+        start, end = words[first][1], words[last][2]
+        if spans and start < spans[-1][1]:
+            start, end = spans[-1][0], max(spans.pop()[1], end)
+        spans.append((start, end))
+    return spans
+
+
+def _words_of(text: str) -> list[tuple[str, int, int]]:
+    """The folded words with where each begins and ends in the text, marks on its last letter included."""
+    table = {character: _fold_character(character) for character in set(text)}
+    origins = [at for at, character in enumerate(text) for _ in table[character]]
+    folded = "".join(table[character] for character in text)
+    words = []
+    for found in _TOKEN.finditer(folded):
+        end = origins[found.end() - 1] + 1
+        while end < len(text) and unicodedata.category(text[end]) in ("Mn", "Me"):
+            end += 1
+        words.append((found[0], origins[found.start()], end))
+    return words
+
+
+class _Run:
+    """Words in a row, one space around each, as `ScannedText` has them, and which word a place belongs to."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._text = f" {' '.join(words)} "
+        self._starts, at = [], 1
+        for word in words:
+            self._starts.append(at)
+            at += len(word) + 1
+
+    def places_of(self, needle: str) -> Iterator[tuple[int, int]]:
+        """(first word, last word) of each place; the needle begins with a space."""
+        at = self._text.find(needle)
+        while at >= 0:
+            last = at + len(needle) - (2 if needle.endswith(" ") else 1)
+            yield self._word_at(at + 1), self._word_at(last)
+            at = self._text.find(needle, at + 1)
+
+    def _word_at(self, place: int) -> int:
+        return bisect_right(self._starts, place) - 1

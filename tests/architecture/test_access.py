@@ -17,6 +17,7 @@ from tests.factories import join, make_task, make_user
 EXPECTED = {
     "home": "signed_in",
     "accounts:sign_in": "public",
+    "reviews:preferences": "signed_in",
     "reviews:desk": "reviewer",
     "reviews:task_submit": "reviewer",
     "reviews:task_skip": "reviewer",
@@ -26,6 +27,7 @@ EXPECTED = {
     "reviews:mail_sent": "reviewer",
     "reviews:mail_frame": "reviewer",
     "reviews:item_text": "reviewer",
+    "reviews:item_rest": "reviewer",
     "reviews:picture": "reviewer",
     "reviews:thumbnail": "reviewer",
     "insights:items": "reviewer",

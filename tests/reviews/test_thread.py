@@ -7,7 +7,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.items.models import Item
-from apps.reviews.content import count_in_thread, in_blocks, thread_of
+from apps.reviews.body import in_blocks
+from apps.reviews.content import count_in_thread, thread_of
 from apps.workflows.models import Workflow
 from tests.conftest import SignIn
 from tests.factories import NOW, make_item, make_task

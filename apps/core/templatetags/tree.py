@@ -19,15 +19,15 @@ class Row:
     depth: int
 
 
-def rows_of(state: object) -> list[Row]:
+def rows_of(state: object, *, most: int = MAX_ROWS) -> list[Row]:
     """Names and values; the database keeps no order, so those of a mail come first, in the order of a mail, then
     the short ones of an object. Nothing is left out: what lies deeper than `MAX_DEPTH`, and what comes after
-    `MAX_ROWS`, is one value in JSON."""
+    `most` rows, is one value in JSON."""
     rows: list[Row] = []
     waiting = list(reversed(_children(state, 0)))
     while waiting:
         name, value, depth = waiting.pop()
-        if len(rows) == MAX_ROWS - 1 and waiting:
+        if len(rows) == most - 1 and waiting:
             rest = [{name: value}, *({each[0]: each[1]} for each in reversed(waiting))]
             rows.append(Row(f"{len(rest)} more", _as_json(rest), 0))
             break
