@@ -80,6 +80,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "apps.core.context.site",
                 "apps.workflows.context.navigation",
+                "apps.reviews.context.desk_keys",
             ],
             "builtins": ["apps.core.templatetags.fermata"],
             "loaders": [

@@ -1,0 +1,152 @@
+"""How a person likes their desk: own keys, and the languages they read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.conf.locale import LANG_INFO
+from django.db import transaction
+
+from apps.accounts.models import User
+from apps.reviews.keys import ACTIONS, BY_ID, KEYS, Action, with_usual
+from apps.reviews.models import DeskPreferences
+from apps.workflows.models import Workflow
+
+MOST_LANGUAGES = 40
+_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*", re.IGNORECASE)
+
+NAMES = {tag: str(about["name"]) for tag, about in LANG_INFO.items() if "name" in about}
+_TAGS = {name.casefold(): tag for tag, name in NAMES.items()} | {
+    str(about["name_local"]).casefold(): tag for tag, about in LANG_INFO.items() if "name_local" in about
+}
+_KEY_NAMES = {key.casefold(): key for key in KEYS} | {" ": "Space"}
+
+
+def language_name(tag: str) -> str:
+    """“German” of de, “Arabic (ar-EG)” of ar-EG; the tag itself where no name is known."""
+    if tag.lower() in NAMES:
+        return NAMES[tag.lower()]
+    plain = NAMES.get(tag.split("-")[0].lower())
+    return f"{plain} ({tag})" if plain else tag
+
+
+class KeysForm(forms.Form):
+    """A field a key. The same key for two actions is refused at both, each naming the other."""
+
+    def __init__(self, data: Any = None, *, keys: dict[str, str]) -> None:
+        super().__init__(data)
+        for action in BY_ID.values():
+            self.fields[f"key-{action.id}"] = forms.CharField(
+                label=action.says,
+                required=False,
+                strip=False,
+                max_length=10,
+                initial=keys[action.id],
+                widget=forms.TextInput(
+                    attrs={
+                        "class": "short",
+                        "data-takes-key": "",
+                        "autocomplete": "off",
+                        "autocapitalize": "none",
+                        "spellcheck": "false",
+                        "size": "6",
+                    }
+                ),
+            )
+
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return [
+            (group, [self[f"key-{action.id}"] for action in actions]) for group, actions in ACTIONS.items()
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        chosen: dict[str, str] = {}
+        for action in BY_ID.values():
+            typed = str(self.cleaned_data.get(f"key-{action.id}", ""))
+            key = _KEY_NAMES.get(typed.casefold() if typed == " " else typed.strip().casefold(), "")
+            if typed.strip() and not key:
+                self.add_error(f"key-{action.id}", f"“{typed.strip()}” is not a key that can be used here.")
+            chosen[action.id] = key
+        counted = Counter(key for key in chosen.values() if key)
+        for action in BY_ID.values():
+            if counted[chosen[action.id]] > 1:
+                others = ", ".join(
+                    _said(BY_ID[other]) for other in chosen if _clash(chosen, action.id, other)
+                )
+                self.add_error(f"key-{action.id}", f"Also chosen for: {others}.")
+        return {"keys": chosen}
+
+
+def _clash(chosen: dict[str, str], one: str, other: str) -> bool:
+    return one != other and chosen[one] == chosen[other]
+
+
+def _said(action: Action) -> str:
+    return action.says.split(":")[0].split(".")[0]
+
+
+class LanguagesForm(forms.Form):
+    """Those of the person's workflows and those chosen before to tick; more by name or tag."""
+
+    languages = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label="Languages you read"
+    )
+    more = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Others",
+        help_text="Names or tags, with commas between: German, pt-BR",
+        widget=forms.TextInput(attrs={"list": "languages", "autocomplete": "off"}),
+    )
+
+    def __init__(self, data: Any = None, *, user: User, chosen: Sequence[str]) -> None:
+        super().__init__(data, initial={"languages": chosen})
+        theirs = Workflow.objects.filter(memberships__user=user).values_list("content_language", flat=True)
+        offered = sorted({*theirs, *chosen}, key=language_name)
+        self.fields["languages"].choices = [(tag, language_name(tag)) for tag in offered]  # type: ignore[attr-defined]  # a field that has choices
+
+    def clean_more(self) -> list[str]:
+        typed = [part.strip() for part in re.split("[,;]", self.cleaned_data["more"]) if part.strip()]
+        unknown = [part for part in typed if _to_tag(part) is None]
+        if unknown:
+            raise forms.ValidationError(f"Not known as a language: {', '.join(unknown)}.")
+        return [tag for part in typed if (tag := _to_tag(part))]
+
+    def clean(self) -> dict[str, Any]:
+        chosen = list(
+            dict.fromkeys([*self.cleaned_data.get("languages", []), *self.cleaned_data.get("more", [])])
+        )
+        if len(chosen) > MOST_LANGUAGES:
+            raise forms.ValidationError(f"At most {MOST_LANGUAGES} languages.")
+        return {"languages": chosen}
+
+
+def _to_tag(typed: str) -> str | None:
+    """“German”, “Deutsch”, “DE” and “pt-br” as tags in the usual case; None for what is no language."""
+    found = _TAGS.get(typed.casefold())
+    if found is None and _TAG.fullmatch(typed) and typed.split("-")[0].lower() in NAMES:
+        found = typed
+    if found is None or len(found) > 35:
+        return None
+    first, *rest = found.split("-")
+    cased = [
+        part.upper() if len(part) == 2 else part.title() if len(part) == 4 else part.lower() for part in rest
+    ]
+    return "-".join([first.lower(), *cased])
+
+
+def preferences_of(user: User) -> DeskPreferences:
+    """Those in force; not saved where the person has chosen nothing yet."""
+    return DeskPreferences.objects.filter(user=user).first() or DeskPreferences(user=user)
+
+
+@transaction.atomic
+def save_preferences(*, user: User, keys: dict[str, str], languages: Sequence[str]) -> None:
+    """Keeps only the keys that are not the usual ones."""
+    usual = with_usual({})
+    own = {action: key for action, key in keys.items() if key != usual[action]}
+    DeskPreferences.objects.update_or_create(user=user, defaults={"keys": own, "languages": list(languages)})

@@ -1,0 +1,47 @@
+"""Keys in markup: `{% keyed "skip" %}` on what the key presses, `{% cap "skip" %}` where it is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template.context import Context
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.reviews.keys import ACTIONS, MOST_OPTIONS, for_screen_readers, shown
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def keyed(context: Context, *actions: str) -> SafeString | str:
+    """The attributes of what these actions press; nothing for an empty name, or one to which no key is given."""
+    keys = [key for action in actions if action and (key := context["desk_keys"][action])]
+    if not keys:
+        return ""
+    names = " ".join(for_screen_readers(key) for key in keys)
+    return format_html('data-key="{}" aria-keyshortcuts="{}"', " ".join(keys), names)
+
+
+@register.simple_tag(takes_context=True)
+def cap(context: Context, action: str) -> SafeString | str:
+    """The key as it is shown beside what it does; silent, because `keyed` has told screen readers."""
+    key = context["desk_keys"][action]
+    return format_html('<kbd aria-hidden="true">{}</kbd>', shown(key)) if key else ""
+
+
+@register.filter
+def option_action(number: int) -> str:
+    """The action of the option in this place; empty beyond the ninth."""
+    return f"option_{number}" if number <= MOST_OPTIONS else ""
+
+
+@register.simple_tag(takes_context=True)
+def key_table(context: Context) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Every action that has a key, by group."""
+    keys = context["desk_keys"]
+    return [
+        (group, [{"cap": shown(keys[each.id]), "says": each.says} for each in actions if keys[each.id]])
+        for group, actions in ACTIONS.items()
+    ]
