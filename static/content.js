@@ -1,4 +1,4 @@
-// What came in: a mail as sent or as text, and pictures that are looked at closely.
+// What came in: a mail as sent or as text, the rest of a long text, and pictures that are looked at closely.
 
 const LARGEST = 8;
 const STEP = 1.25;
@@ -25,6 +25,25 @@ addEventListener("blur", () => {
     const frame = document.activeElement;
     if (frame?.matches("iframe.mail-frame") && lastKey !== "Tab") frame.blur();
   });
+});
+
+// --- a long text: its rest comes when it is scrolled to; all of it when somebody searches the page ---
+
+let isSearching = false;
+
+function bringRest(within) {
+  for (const rest of within.querySelectorAll("[data-rest]")) htmx.trigger(rest, "wanted");
+}
+
+document.addEventListener("keydown", (event) => {
+  const isFind = event.key === "F3" || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f");
+  if (!isFind) return;
+  isSearching = true;
+  bringRest(document);
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.elt.id === "desk") isSearching = false;
+  else if (isSearching) bringRest(document);
 });
 
 // --- pictures ---

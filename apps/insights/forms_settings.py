@@ -97,3 +97,19 @@ class ReadingForm(_Form):
         label="Scale images down where they do not fit",
         help_text="Switched off, items whose images are too large for a request go to people.",
     )
+
+
+class TopFieldsForm(_Form):
+    prefix = "top"
+    top_fields = forms.CharField(
+        required=False,
+        max_length=3_000,
+        label="Shown first",
+        help_text="One name a line, in this order; order.total is a field inside another. For items that are JSON "
+        "objects: everything else follows below.",
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto", "spellcheck": "false"}),
+    )
+
+    def clean_top_fields(self) -> list[str]:
+        lines = self.cleaned_data["top_fields"].splitlines()
+        return [line.strip() for line in lines if line.strip()]

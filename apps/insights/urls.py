@@ -32,6 +32,7 @@ urlpatterns = [
     ),
     path("w/<slug:slug>/settings/limits/", views_settings.limits_update, name="limits_update"),
     path("w/<slug:slug>/settings/reading/", views_settings.reading_update, name="reading_update"),
+    path("w/<slug:slug>/settings/top-fields/", views_settings.top_fields_update, name="top_fields_update"),
     path(
         "w/<slug:slug>/settings/subscriptions/<int:subscription_id>/",
         views_subscriptions.subscription,

@@ -14,13 +14,13 @@ from apps.accounts.http import PersonRequest
 from apps.accounts.models import User
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
-from apps.insights.forms_settings import LimitsForm, MemberForm, ReadingForm, TokenForm
+from apps.insights.forms_settings import LimitsForm, MemberForm, ReadingForm, TokenForm, TopFieldsForm
 from apps.insights.settings import remove_person, workflow_settings
 from apps.outbox.selectors import subscriptions_of
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import ApiToken, Role, Workflow
 from apps.workflows.people import add_member, revoke_token, update_limits
-from apps.workflows.reading import update_reading
+from apps.workflows.reading import set_top_fields, update_reading
 from apps.workflows.services import create_token
 
 
@@ -117,6 +117,21 @@ def reading_update(request: PersonRequest, slug: str) -> HttpResponse:
     return redirect("insights:settings", slug)
 
 
+@require_POST
+def top_fields_update(request: PersonRequest, slug: str) -> HttpResponse:
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    form = TopFieldsForm(request.POST)
+    if form.is_valid():
+        try:
+            set_top_fields(workflow=workflow, fields=form.cleaned_data["top_fields"])
+        except InvalidInput as wrong:
+            form.add_problems(wrong)
+    if form.errors:
+        return _show(request, workflow, status=422, top_fields_form=form)
+    messages.success(request, "Saved. The desk shows these fields first.")
+    return redirect("insights:settings", slug)
+
+
 def _show(
     request: PersonRequest,
     workflow: Workflow,
@@ -125,7 +140,7 @@ def _show(
     refusal: str = "",
     new_token: ApiToken | None = None,
     secret: str = "",
-    **forms: MemberForm | TokenForm | LimitsForm | ReadingForm,
+    **forms: MemberForm | TokenForm | LimitsForm | ReadingForm | TopFieldsForm,
 ) -> HttpResponse:
     current = {name: getattr(workflow, name) for name in (*LimitsForm.base_fields, *ReadingForm.base_fields)}
     context: dict[str, Any] = {
@@ -140,6 +155,7 @@ def _show(
         "token_form": TokenForm(),
         "limits_form": LimitsForm(initial=current),
         "reading_form": ReadingForm(initial=current),
+        "top_fields_form": TopFieldsForm(initial={"top_fields": "\n".join(workflow.top_fields)}),
         **forms,
     }
     return render(request, "insights/settings.html", context, status=status)

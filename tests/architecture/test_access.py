@@ -42,6 +42,7 @@ EXPECTED = {
     "insights:token_revoke": "manager",
     "insights:limits_update": "manager",
     "insights:reading_update": "manager",
+    "insights:top_fields_update": "manager",
     "insights:subscription": "manager",
     "insights:subscription_pause": "manager",
     "insights:subscription_resume": "manager",
