@@ -6,57 +6,65 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
+from django.db.models import F
 
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp
+from apps.core.errors import Conflict
 from apps.reviews.errors import LeaseLost
 from apps.reviews.models import Lease, ReviewTask, Skip
+from apps.reviews.queue import (
+    COMES_BACK,
+    EVERYTHING,
+    SKIPPED,
+    TO_ME,
+    QueueFilter,
+    Seeker,
+    find_free,
+    find_mine,
+)
+from apps.reviews.standing import why_not
 from apps.workflows.models import Workflow
-
-# The order of the queue; `task_queue` is the partial index that answers it.
-_NEXT = """
-    SELECT task.id FROM reviews_reviewtask task
-    WHERE task.workflow_id = %(workflow)s AND task.status = 'open'
-      AND (task.held_until IS NULL OR task.held_until <= clock_timestamp())
-      AND NOT EXISTS (SELECT 1 FROM reviews_review review
-                      WHERE review.task_id = task.id AND review.user_id = %(user)s AND review.taken_back_at IS NULL)
-      AND {skipped}
-    ORDER BY task.priority DESC, task.place_at, task.item_id
-    LIMIT 1 FOR UPDATE OF task SKIP LOCKED
-"""
-_NOT_SKIPPED = """NOT EXISTS (
-    SELECT 1 FROM reviews_skip skip WHERE skip.task_id = task.id AND skip.user_id = %(user)s)"""
-# What a person passed on comes back to them when nobody else is left who could take it.
-_SKIPPED_BY_ALL = """NOT EXISTS (
-    SELECT 1 FROM workflows_membership member
-    JOIN accounts_user person ON person.id = member.user_id AND person.is_active
-    WHERE member.workflow_id = task.workflow_id AND NOT EXISTS (
-        SELECT 1 FROM reviews_skip skip WHERE skip.task_id = task.id AND skip.user_id = member.user_id))"""
 
 
 @transaction.atomic
-def take_next_task(*, user: User, workflow: Workflow) -> Lease | None:
+def take_next_task(*, user: User, workflow: Workflow, wanted: QueueFilter = EVERYTHING) -> Lease | None:
     """The task this person already has on the desk, else the next one, now theirs; None when there is none.
 
-    One atomic statement finds and locks; N people asking at once get N different tasks.
+    What was handed to them comes first. One atomic statement finds and locks; N people asking at once get N different
+    tasks. Raises InvalidInput when a search for words takes too long.
     """
     lock_person(user)
-    held = (
-        Lease.objects.filter(
-            user=user,
-            task__workflow=workflow,
-            task__status=ReviewTask.Status.OPEN,
-            expires_at__gt=ClockTimestamp(),
-        )
-        .order_by("-acquired_at")
-        .first()
-    )
-    if held is not None:
-        return held
-    task_id = _find(workflow, user, _NOT_SKIPPED) or _find(workflow, user, _SKIPPED_BY_ALL)
-    if task_id is None:
+    seeker = Seeker.of(user, workflow)
+    if seeker is None:
         return None
-    return place_lease(task_id=task_id, user=user, workflow=workflow)
+    held = find_mine(seeker, wanted)
+    if held is not None:
+        return Lease.objects.get(pk=held)
+    # What a person passed on comes back to them when nobody else is left who could take it.
+    for narrowed in (TO_ME, f"NOT {SKIPPED}", COMES_BACK):
+        task_id = find_free(seeker, wanted, narrowed=narrowed)
+        if task_id is not None:
+            return place_lease(task_id=task_id, user=user, workflow=workflow)
+    return None
+
+
+@transaction.atomic
+def take_task(*, user: User, workflow: Workflow, task_id: int) -> Lease:
+    """This very task, now theirs and on top of their desk. Raises Conflict, saying who or what is in the way."""
+    lock_person(user)
+    seeker = Seeker.of(user, workflow)
+    held = Lease.objects.filter(
+        user=user, task=task_id, task__workflow=workflow, expires_at__gt=ClockTimestamp()
+    )
+    if held.update(acquired_at=ClockTimestamp()):
+        return held.get()
+    found = (
+        None if seeker is None else find_free(seeker, EVERYTHING, narrowed="task.id = %(task)s", task=task_id)
+    )
+    if found is None:
+        raise Conflict(why_not(seeker, workflow, task_id))
+    return place_lease(task_id=found, user=user, workflow=workflow)
 
 
 def lock_person(user: User) -> None:
@@ -68,13 +76,6 @@ def lock_person(user: User) -> None:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended('reviews_lease_of_person', %s))", [user.pk]
         )
-
-
-def _find(workflow: Workflow, user: User, skipped: str) -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_NEXT.format(skipped=skipped), {"workflow": workflow.pk, "user": user.pk})
-        row = cursor.fetchone()
-    return None if row is None else int(row[0])
 
 
 def place_lease(*, task_id: int, user: User, workflow: Workflow) -> Lease:
@@ -98,6 +99,7 @@ def place_lease(*, task_id: int, user: User, workflow: Workflow) -> Lease:
             "expires_at": ClockTimestamp() + timedelta(seconds=workflow.lease_s),
         },
     )
+    ReviewTask.objects.filter(pk=task_id).update(times_opened=F("times_opened") + 1)
     lease.refresh_from_db()
     return lease
 
@@ -127,6 +129,10 @@ def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime)
     lease = locked_lease(user=user, lease_token=lease_token)
     Skip.objects.update_or_create(
         task=lease.task, user=user, defaults={"reason": reason[:300], "created_at": now}
+    )
+    # Who was handed it and passes on it keeps nobody else from it.
+    ReviewTask.objects.filter(pk=lease.task_id, assigned_to=user).update(
+        assigned_to=None, assigned_until=None
     )
     lease.delete()
 

@@ -85,6 +85,8 @@ def test_the_database_refuses_a_second_person(workflow: Workflow, rosa: User, ra
 
 def test_at_most_two_on_a_desk(workflow: Workflow, rosa: User) -> None:
     workflows = [workflow, make_workflow("second"), make_workflow("third")]
+    for each in workflows[1:]:
+        join(rosa, each, Role.REVIEWER)
     for each in workflows:
         make_task(each)
         take_next_task(user=rosa, workflow=each)

@@ -7,14 +7,21 @@ from typing import Any
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.reviews.leases import _NEXT, _NOT_SKIPPED
 from apps.reviews.models import ReviewTask
+from apps.reviews.queue import SKIPPED, Seeker, next_sql
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
 
 DONE = 3_000
 # So many that sorting them costs more than reading them in order: with one open task both plans cost the same.
 OPEN = 60
+TABLES = (
+    "reviews_reviewtask",
+    "reviews_review",
+    "reviews_skip",
+    "workflows_membership",
+    "accounts_user",
+)
 
 
 def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -37,12 +44,14 @@ def test_it_works(workflow: Workflow, rosa: User) -> None:
     ReviewTask.objects.bulk_create(
         ReviewTask(item=first.item, status="done", closed_at=NOW, **common) for _ in range(DONE)
     )
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
     with connection.cursor() as cursor:
         # Every table of the question: with stale figures of one the planner may choose otherwise.
-        cursor.execute("ANALYZE reviews_reviewtask, reviews_review, reviews_skip")
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
         cursor.execute(
-            "EXPLAIN (FORMAT JSON) " + _NEXT.format(skipped=_NOT_SKIPPED),
-            {"workflow": workflow.pk, "user": rosa.pk},
+            "EXPLAIN (FORMAT JSON) " + next_sql(seeker, f"NOT {SKIPPED}"),
+            seeker.values,
         )
         ((explained,),) = cursor.fetchall()
     found = nodes(explained[0]["Plan"])
