@@ -14,6 +14,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.core.errors import FieldProblem
+from apps.core.languages import to_tag
 from apps.core.text import step, unstorable_paths
 from apps.pipeline import limits
 
@@ -89,6 +90,14 @@ class Incoming:
         if self.attachments:
             content.append([each.sha256 for each in self.attachments])
         return hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def language(self) -> str | None:
+        """The tag its metadata or its mail names; "" where they say it is of no one language, None where nothing."""
+        said = [self.metadata.get("language")]
+        if self.mail is not None:
+            said += [value for name, value in self.mail.headers if name.lower() == "content-language"]
+        return next((tag for tag in map(to_tag, said) if tag is not None), None)
 
     @property
     def text(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from apps.core.errors import FieldProblem
+from apps.core.languages import to_tag
 from apps.items.models import Item
 from apps.pipeline.enclosing import enclose
 from apps.pipeline.incoming import Incoming, canonical, check_incoming
@@ -141,12 +142,14 @@ _INSERT = """
     WITH new AS MATERIALIZED (
         SELECT * FROM json_to_recordset(%(rows)s::json) AS new(
             external_id text, content_hash text, title text, metadata json, priority int,
-            received_at timestamptz, group_key text, state json, text text, repairs json)
+            received_at timestamptz, group_key text, language text, state json, text text, repairs json)
     ), item AS (
         INSERT INTO items_item (workflow_id, external_id, content_hash, title, source, metadata, priority, status,
-                                audit_open, received_at, created_at, due_at, attempts, wait_reason, group_key)
+                                audit_open, received_at, created_at, due_at, attempts, wait_reason, group_key,
+                                language)
         SELECT %(workflow)s, external_id, content_hash, title, %(source)s, metadata::jsonb, priority, 'received',
-               false, COALESCE(received_at, %(now)s), %(now)s, %(now)s + %(due)s, 0, '', group_key
+               false, COALESCE(received_at, %(now)s), %(now)s, %(now)s + %(due)s, 0, '', group_key,
+               COALESCE(language, %(language)s)
         FROM new
         ON CONFLICT (workflow_id, external_id) DO NOTHING
         RETURNING id, external_id
@@ -167,6 +170,8 @@ def _insert(workflow: Workflow, prepared: Prepared, *, source: str, now: datetim
     due = timedelta(hours=workflow.due_hours)
     with connection.cursor() as cursor:
         given: dict[str, Any] = {"workflow": workflow.pk, "source": source, "now": now, "due": due}
+        # What does not say its language is in that of its workflow.
+        given["language"] = to_tag(workflow.content_language) or ""
         cursor.execute(_INSERT, given | {"rows": prepared.rows})
         made = dict(cursor.fetchall())
     enclose([(made[each.external_id], each) for each in prepared.fresh if each.external_id in made])
@@ -184,6 +189,8 @@ def _to_row(each: Incoming) -> dict[str, Any]:
         "group_key": each.group,
         "text": each.text,
     }
+    if each.language is not None:
+        row["language"] = each.language
     if not isinstance(each.state, str):
         row["state"] = each.state
     if each.repairs:

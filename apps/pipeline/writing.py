@@ -20,10 +20,14 @@ from apps.core.text import repaired
 from apps.items.models import Decision, DecisionPayload, Item, ItemContent, Route
 from apps.items.selectors import to_decision_view, to_item_facts
 from apps.pipeline.claims import Claim, put_back
+from apps.pipeline.opinions import opinions_on
+from apps.pipeline.placing import place_of
 from apps.pipeline.rulebook import Rulebook
 from apps.pipeline.telling import tell_routed
 from apps.pipeline.wake import wake_actors
+from apps.reviews.drawing import Drawn
 from apps.reviews.models import ReviewTask
+from apps.reviews.rules import rules_in_force
 from apps.routing.policy import model_error_route, route
 from apps.routing.types import Route as PureRoute
 from apps.routing.types import RouteKind
@@ -173,7 +177,12 @@ def write_routes(*, book: Rulebook, routed: Sequence[Routed], now: datetime) -> 
     """Routes and what follows from each: a task, a run, or both for an audit. The caller holds the items' rows."""
     routes = Route.objects.bulk_create(_to_route(book, each, now) for each in routed)
     pairs = list(zip(routed, routes, strict=True))
-    ReviewTask.objects.bulk_create(_to_task(each, made, now) for each, made in pairs if each.pure.asked)
+    rules = rules_in_force(book.workflow)
+    ReviewTask.objects.bulk_create(
+        _to_task(book, each, made, opinions_on(book, rules, each.item, each.pure), now)
+        for each, made in pairs
+        if each.pure.asked
+    )
     runs = ActionRun.objects.bulk_create(
         build_run(
             action=book.actions[made.label],
@@ -257,7 +266,7 @@ def _to_route(book: Rulebook, each: Routed, now: datetime) -> Route:
 _TASK_KINDS = {RouteKind.AUDIT: ReviewTask.Kind.AUDIT, RouteKind.SHADOW: ReviewTask.Kind.SHADOW}
 
 
-def _to_task(each: Routed, made: Route, now: datetime) -> ReviewTask:
+def _to_task(book: Rulebook, each: Routed, made: Route, opinions: Drawn, now: datetime) -> ReviewTask:
     return ReviewTask(
         workflow_id=made.workflow_id,
         item=each.item,
@@ -265,10 +274,13 @@ def _to_task(each: Routed, made: Route, now: datetime) -> ReviewTask:
         question_set=made.question_set,
         kind=_TASK_KINDS.get(each.pure.kind, ReviewTask.Kind.ROUTINE),
         asked=list(each.pure.asked),
-        blind=each.pure.blind,
+        blind=opinions.blind,
+        blind_pi=opinions.blind_pi,
+        reviews_wanted=opinions.wanted,
+        reviews_needed=opinions.wanted,
         priority=each.item.priority,
         due_at=each.item.due_at,
-        place_at=each.item.due_at,
+        place_at=place_of(book, kind=each.pure.kind, gates=each.pure.gates, due_at=each.item.due_at),
         language=each.item.language,
         created_at=now,
     )
