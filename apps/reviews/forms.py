@@ -1,7 +1,8 @@
 """The desk's form as browsers send it, with JavaScript and without.
 
 `q:<question>` is what the person picked, `s:<question>` what was suggested on the page they saw; an option is
-`o:<id>`, so that no option's id can be mistaken for "none of these".
+`o:<id>`, so that no option's id can be mistaken for `none` (none of these) or `cannot_tell`. `said:<question>` is
+typed beside either: the option proposed, or why one cannot tell.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from apps.core.errors import FieldProblem
 from apps.reviews.selectors import DeskQuestion
 from apps.reviews.services import LONGEST_NOTE, SubmittedAnswer
 
-_PICKED, _SUGGESTED, _OPTION, _NONE = "q:", "s:", "o:", "none"
+_PICKED, _SUGGESTED, _SAID, _OPTION = "q:", "s:", "said:", "o:"
+_NONE, _CANNOT_TELL = "none", "cannot_tell"
+
+CANNOT_TELL_REASONS = ("Not for us", "Unreadable", "Information is missing")
+"""Offered beside "cannot tell"; any other may be typed."""
 
 SKIP_REASONS = (
     "I am not sure",
@@ -72,10 +77,12 @@ class AnswerForm(LeaseForm):
     def _answers(self, prefix: str) -> dict[str, SubmittedAnswer]:
         answers = {}
         for name in (name for name in self._sent if name.startswith(prefix)):
-            value = str(self._sent[name])
-            is_option = value.startswith(_OPTION)
-            answers[name.removeprefix(prefix)] = SubmittedAnswer(
-                value=value.removeprefix(_OPTION) if is_option else None, none_of_these=value == _NONE
+            key, value = name.removeprefix(prefix), str(self._sent[name])
+            answers[key] = SubmittedAnswer(
+                value=value.removeprefix(_OPTION) if value.startswith(_OPTION) else None,
+                none_of_these=value == _NONE,
+                cannot_tell=value == _CANNOT_TELL,
+                said=str(self._sent.get(f"{_SAID}{key}", "")).strip(),
             )
         return answers
 

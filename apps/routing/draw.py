@@ -27,6 +27,11 @@ def thin_draw(key: bytes, workflow: str, external_id: str) -> float:
     return _uniform(key, "thin", workflow, external_id)
 
 
+def second_draw(key: bytes, workflow: str, external_id: str) -> float:
+    """In [0, 1): two people are asked when this is under the share that is drawn for it."""
+    return _uniform(key, "second", workflow, external_id)
+
+
 def group_hash(key: bytes, workflow: str, external_id: str) -> bytes:
     """Of the items of a group that one enters the counts whose hash is lowest. A purpose of its own: by the hash
     that thins, the one picked would nearly always be one that is kept."""

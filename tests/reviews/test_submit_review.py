@@ -78,7 +78,9 @@ def test_audit_never_acts(workflow: Workflow, rosa: User) -> None:
         ({}, "answers.intent"),
         ({"intent": SubmittedAnswer("nonsense")}, "answers.intent"),
         ({"intent": SubmittedAnswer(None)}, "answers.intent"),
-        ({"intent": SubmittedAnswer("spam"), "money": SubmittedAnswer("true")}, "answers.money"),
+        ({"intent": SubmittedAnswer("spam"), "mood": SubmittedAnswer("true")}, "answers.mood"),
+        ({"intent": SubmittedAnswer("spam", said="x" * 201)}, "answers.intent"),
+        ({"intent": SubmittedAnswer(None, cannot_tell=True, said="\0")}, "answers.intent"),
     ],
 )
 def test_bad_answers_change_nothing(
