@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp
@@ -156,8 +156,12 @@ def locked_lease(*, user: User, lease_token: uuid.UUID) -> Lease:
         )
     if task.status != ReviewTask.Status.OPEN:
         raise LeaseLost("This item was taken out of the queue meanwhile.")
-    others = Lease.objects.filter(task=task, expires_at__gt=ClockTimestamp()).exclude(pk=lease.pk)
-    holders = list(others.select_related("user"))
+    # Read again: while this waited for the task's row, the item may have been called back for a senior.
+    live = Q(pk=lease.pk) | Q(expires_at__gt=ClockTimestamp())
+    leases = list(Lease.objects.filter(live, task=task).select_related("user"))
+    if lease not in leases:
+        raise LeaseLost("This item was called back for a senior to decide. Your next item is waiting.")
+    holders = [each for each in leases if each != lease]
     if task.reviews_done + len(holders) >= task.reviews_needed:
         names = ", ".join(holder.user.username for holder in holders)
         raise LeaseLost(f"Your hold on this item ran out, and {names} has it now.")
