@@ -10,11 +10,15 @@ gates: at most one of a group is in any window, and none where the one that was 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
+from apps.calibration.quartercounts import add_up
 from apps.calibration.reviewcounts import COUNT_REVIEWS
 from apps.routing.draw import group_hash_pads
 from apps.stats.thresholds import GRID
@@ -28,6 +32,10 @@ _LOCK = 4_201
 
 _KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open"
 
+_LEFT = """
+SELECT EXISTS (SELECT FROM calibration_touched WHERE workflow_id = %(workflow)s),
+       EXISTS (SELECT FROM calibration_quartercount WHERE workflow_id = %(workflow)s AND NOT is_sum)
+"""
 # The notes of as many items, the lowest first: an item noted ten times is counted once, and neighbours lie together.
 _TAKE = """
 WITH taken AS (
@@ -123,8 +131,13 @@ SELECT 1
 def refresh(workflow: Workflow) -> int:
     """Brings the counts up to what is committed; returns how many items were counted anew.
 
-    In transactions of at most `BATCH` noted items, so that the first time over a long history holds nothing up for long.
+    In transactions of at most `BATCH` noted items: the first time over a long history holds nothing up for long.
     """
+    is_noted, is_appended = _what_is_left(workflow)
+    if is_appended:
+        _in_turn(workflow, partial(add_up, workflow))
+    if not is_noted:
+        return 0
     inner, outer = group_hash_pads(settings.SECRET_KEY.encode(), workflow.slug)
     values: dict[str, Any] = {
         "inner": inner,
@@ -135,25 +148,31 @@ def refresh(workflow: Workflow) -> int:
         "batch": BATCH,
     }
     done = 0
-    while items := _refresh_some(values):
+    while items := _in_turn(workflow, partial(_refresh_some, values)):
         done += items
     return done
 
 
-def _refresh_some(values: dict[str, Any]) -> int:
+def _what_is_left(workflow: Workflow) -> tuple[bool, bool]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM calibration_touched WHERE workflow_id = %(workflow)s)", values
-        )
-        if not cursor.fetchone()[0]:
-            return 0
-        with transaction.atomic():
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, values["workflow"]])
-            cursor.execute(_TAKE, values)
-            taken = {row[0] for row in cursor.fetchall()}
-            cursor.execute(_TOGETHER, values | {"items": list(taken)})
-            items = sorted(taken.union(row[0] for row in cursor.fetchall()))
-            if items:
-                cursor.execute(_REFRESH, values | {"items": items})
-                cursor.execute(COUNT_REVIEWS, values | {"items": items})
-            return len(items)
+        cursor.execute(_LEFT, {"workflow": workflow.pk})
+        is_noted, is_appended = cursor.fetchone()
+        return is_noted, is_appended
+
+
+def _in_turn(workflow: Workflow, count: Callable[[CursorWrapper], int]) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, workflow.pk])
+        return count(cursor)
+
+
+def _refresh_some(values: dict[str, Any], cursor: CursorWrapper) -> int:
+    cursor.execute(_TAKE, values)
+    taken = {row[0] for row in cursor.fetchall()}
+    if not taken:
+        return 0
+    cursor.execute(_TOGETHER, values | {"items": list(taken)})
+    items = sorted(taken.union(row[0] for row in cursor.fetchall()))
+    cursor.execute(_REFRESH, values | {"items": items})
+    cursor.execute(COUNT_REVIEWS, values | {"items": items})
+    return len(items)

@@ -11,6 +11,7 @@ from apps.accounts.models import User
 from apps.calibration.models_counts import Counted as Counted
 from apps.calibration.models_counts import CountedReview as CountedReview
 from apps.calibration.models_counts import DayCount as DayCount
+from apps.calibration.models_counts import QuarterCount as QuarterCount
 from apps.calibration.models_counts import ReviewCount as ReviewCount
 from apps.calibration.models_counts import Touched as Touched
 from apps.items.models import Item

@@ -126,6 +126,16 @@ class CountedReview(models.Model):
     state = models.SmallIntegerField()
     seconds = models.FloatField(null=True)
 
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            # The lowest bit that is set: of all reviews every second one has 2 or more, every fourth 4 or more.
+            models.Index(
+                models.F("review_id").bitand(-models.F("review_id")),
+                include=["review_id", "count_id", "seconds"],
+                name="counted_review_even_parts",
+            )
+        ]
+
     def __str__(self) -> str:
         return f"review {self.review_id} in {self.count_id}"
 
@@ -145,3 +155,36 @@ class Touched(models.Model):
 
     def __str__(self) -> str:
         return f"item {self.item_id} is to be counted"
+
+
+class QuarterCount(models.Model):
+    """How many items came in, or runs of actions of one status were begun, in the 15 minutes from `at` on.
+
+    Written by triggers row after row (`n` may be negative), added up by `daycounts.refresh`: then `is_sum`.
+    """
+
+    workflow = models.ForeignKey(
+        Workflow, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    at = models.DateTimeField()
+    what = models.CharField(max_length=10, help_text="item, or a status of ActionRun")
+    n = models.IntegerField()
+    is_sum = models.BooleanField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workflow", "what", "at"],
+                include=["n"],
+                condition=models.Q(is_sum=True),
+                name="quarter_count_one_sum",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["workflow"], condition=models.Q(is_sum=False), name="quarter_count_to_add_up"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.n} of {self.what} at {self.at}"
