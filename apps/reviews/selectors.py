@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp, Seconds
 from apps.items.models import Item
+from apps.reviews.adjudicating import Adjudication, adjudication_of
 from apps.reviews.content import CameIn, came_in
 from apps.reviews.marking import rule_phrases
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
@@ -60,10 +61,20 @@ class DeskTask:
     model: str
     questions: tuple[DeskQuestion, ...]
     reasons: tuple[str, ...]
+    adjudication: Adjudication | None
+
+    @property
+    def stage(self) -> str:
+        return self.task.stage
 
     @property
     def asked(self) -> tuple[DeskQuestion, ...]:
         return tuple(question for question in self.questions if question.is_asked)
+
+    @property
+    def unasked(self) -> tuple[DeskQuestion, ...]:
+        """There to read, and answered by who wants to."""
+        return tuple(question for question in self.questions if not question.is_asked)
 
 
 def desk_task(lease: Lease, *, searched: str = "") -> DeskTask:
@@ -98,6 +109,9 @@ def desk_task(lease: Lease, *, searched: str = "") -> DeskTask:
             for question in questions
         ),
         reasons=tuple(explain_blind() if task.blind else _reasons(task, questions)),
+        adjudication=adjudication_of(task, questions)
+        if task.stage == ReviewTask.Stage.ADJUDICATION
+        else None,
     )
 
 
@@ -200,11 +214,13 @@ def start_of_day(workflow: Workflow, now: datetime) -> datetime:
 def hidden_from(user: User) -> Q:
     """Tasks whose model answer and colleagues' answers this person must not see yet, anywhere.
 
-    They may be asked for a blind answer of their own: the task is blind, and open without an answer of theirs, or
-    closed so lately that the answer can be taken back: who had looked meanwhile would answer anew, but not blind.
+    They may be asked for a blind answer of their own: the task is blind, and open without an answer of theirs, or with
+    one so young that it can be taken back: who had looked meanwhile would answer anew, but not blind. So it is with a
+    task that was closed lately.
     """
-    answered = Review.objects.filter(task=OuterRef("pk"), user=user, taken_back_at=None)
-    is_open = Q(status=ReviewTask.Status.OPEN) & ~Q(Exists(answered))
+    since = ClockTimestamp() - Seconds(OuterRef("workflow__undo_s"))
+    stays = Review.objects.filter(task=OuterRef("pk"), user=user, taken_back_at=None, created_at__lte=since)
+    is_open = Q(status=ReviewTask.Status.OPEN) & ~Q(Exists(stays))
     can_reopen = Q(
         status=ReviewTask.Status.DONE, closed_at__gt=ClockTimestamp() - Seconds("workflow__undo_s")
     )

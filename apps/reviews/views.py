@@ -17,7 +17,14 @@ from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.htmx import render
 from apps.reviews import leases, selectors, services
 from apps.reviews.errors import LeaseLost, NothingToUndo
-from apps.reviews.forms import SKIP_REASONS, AnswerForm, LeaseForm, SkipForm, asked_questions
+from apps.reviews.forms import (
+    CANNOT_TELL_REASONS,
+    SKIP_REASONS,
+    AnswerForm,
+    LeaseForm,
+    SkipForm,
+    asked_questions,
+)
 from apps.reviews.models import Lease
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
@@ -139,7 +146,8 @@ def _show(
         "desk": task,
         "asked": asked_questions(task.asked, form, problems) if task else [],
         "can_accept": task is not None and all(question.suggestion for question in task.asked),
-        "others": [each for each in task.questions if each.suggestion and not each.is_asked] if task else [],
+        "unasked": asked_questions(task.unasked, form, problems) if task else [],
+        "cannot_tell_reasons": CANNOT_TELL_REASONS,
         "standing": selectors.queue_standing(user=request.user, workflow=workflow, now=timezone.now()),
         "skip_reasons": SKIP_REASONS,
         "note": form.typed_note if form else "",
