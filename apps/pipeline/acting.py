@@ -45,13 +45,17 @@ def _act(run: ActionRun, now: Callable[[], datetime]) -> None:
     log.info("action_run", run=run.pk, item=run.item_id, status=status or "held")
 
 
-@transaction.atomic
 def hold_back(*, run: ActionRun, now: datetime) -> bool:
     """True when the run may not go on: the policy changed since and sends the item to people, or the claim is gone."""
     if run.started_by != ActionRun.StartedBy.POLICY or has_acted(run):
         return False
     if Policy.objects.filter(pk=run.route.policy_id, status=Policy.Status.ACTIVE).exists():
         return False
+    return _ask_again(run, now)
+
+
+@transaction.atomic
+def _ask_again(run: ActionRun, now: datetime) -> bool:
     # Tasks before the item, as an answer locks them.
     list(ReviewTask.objects.select_for_update().filter(item=run.item_id).order_by("pk"))
     item = (

@@ -30,7 +30,7 @@ class Rulebook:
         """Read when they are needed: giving an item to people needs none. ValueError when they cannot be read."""
         return to_rules(self.policy.rules, self.question_set)
 
-    @property
+    @cached_property
     def routing_key(self) -> str:
         return routing_key_of(self.question_set)
 
