@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.backends.postgresql.psycopg_any import Jsonb
+from psycopg.types.json import Jsonb
 
 from apps.items.models import Image
 
