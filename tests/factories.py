@@ -186,7 +186,12 @@ def make_task(
     route = make_route(
         item, label, p, **({"outcome": "automatic", "drawn": True, "pi": 0.1} if is_audit else {})
     )
-    values: dict[str, Any] = {"asked": ["intent"], "blind": kind != "routine"} | more
+    wanted = more.get("reviews_wanted", 1)
+    values: dict[str, Any] = {
+        "asked": ["intent"],
+        "blind": kind != "routine" or wanted > 1,
+        "reviews_needed": wanted,
+    } | more
     return ReviewTask.objects.create(
         workflow=workflow,
         item=item,

@@ -95,7 +95,7 @@ def test_a_hidden_item_tells_nothing(workflow: Workflow, ivan: Caller) -> None:
 
 
 def test_who_has_answered_sees(workflow: Workflow, ivan_person: User) -> None:
-    task = make_task(workflow, blind=True, reviews_needed=2)
+    task = make_task(workflow, reviews_wanted=2)
     answer(ivan_person, task, "lead")
     told = story(caller_of(workflow, ivan_person), task.item_id)
     assert (told["hidden"], len(told["reviews"])) == (None, 1)

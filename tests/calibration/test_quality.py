@@ -93,7 +93,7 @@ def test_a_mistake_costs_what_the_policy_says(workflow: Workflow, rosa: User) ->
 
 def test_two_people_are_compared(workflow: Workflow, rosa: User, ravi: User) -> None:
     for hers, his in (("spam", "spam"), ("lead", "lead"), ("spam", "lead"), ("lead", "lead")):
-        task = make_task(workflow, reviews_needed=2)
+        task = make_task(workflow, reviews_wanted=2)
         answer(rosa, task, hers)
         answer(ravi, task, his)
     people = quality_of(workflow).people

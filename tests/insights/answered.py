@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import datetime
 from typing import Any
 
 from apps.accounts.models import User
 from apps.reviews.leases import place_lease
-from apps.reviews.models import Answer, Label, Review, ReviewTask
+from apps.reviews.models import Label, Review, ReviewTask
 from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
@@ -18,11 +17,27 @@ def answer(
     user: User, task: ReviewTask, value: str | None, *, at: datetime = NOW, seconds: float | None = 4.0
 ) -> Review:
     """`value` None says "none of these"."""
-    lease = place_lease(task_id=task.pk, user=user, workflow=task.workflow)
     given = SubmittedAnswer(value, none_of_these=value is None)
-    answers = dict.fromkeys(task.asked, given)
+    return send(user, task, dict.fromkeys(task.asked, given), at=at, seconds=seconds)
+
+
+def cannot_tell(user: User, task: ReviewTask, *, at: datetime = NOW, said: str = "") -> Review:
+    given = SubmittedAnswer(None, cannot_tell=True, said=said)
+    return send(user, task, dict.fromkeys(task.asked, given), at=at)
+
+
+def send(
+    user: User,
+    task: ReviewTask,
+    answers: dict[str, SubmittedAnswer],
+    *,
+    at: datetime = NOW,
+    seconds: float | None = 4.0,
+    note: str = "",
+) -> Review:
+    lease = place_lease(task_id=task.pk, user=user, workflow=task.workflow)
     return submit_review(
-        user=user, lease_token=lease.token, answers=answers, seconds=seconds, note="", now=at
+        user=user, lease_token=lease.token, answers=answers, seconds=seconds, note=note, now=at
     ).review
 
 
@@ -35,12 +50,3 @@ def make_label(
 
 def make_labels(workflow: Workflow, user: User, *values: str | None, **task: Any) -> list[Label]:
     return [make_label(workflow, user, value, **task) for value in values]
-
-
-def cannot_tell(user: User, task: ReviewTask, *, at: datetime = NOW) -> Answer:
-    """What the desk does not offer yet, and the tables hold."""
-    review = Review.objects.create(
-        task=task, user=user, revision=1, blind=task.blind, lease_token=uuid.uuid4(), created_at=at
-    )
-    question = task.question_set.questions.get(is_routing=True)
-    return Answer.objects.create(review=review, question=question, kind="cannot_tell", model_value="spam")

@@ -221,12 +221,14 @@ def test_training_records_hold_an_item_each(workflow: Workflow, rosa: User) -> N
     assert "soft_labels" not in record
 
 
-def test_training_records_say_where_people_disagreed(workflow: Workflow, rosa: User, ravi: User) -> None:
-    task = make_task(workflow, blind=True, reviews_needed=2)
-    answer(rosa, task, "lead")
-    answer(ravi, task, "spam")
+def test_training_records_say_where_people_disagreed(
+    workflow: Workflow, rosa: User, ravi: User, mara: User
+) -> None:
+    task = make_task(workflow, reviews_wanted=2)
+    for person, value in ((rosa, "lead"), (ravi, "spam"), (mara, "spam")):
+        answer(person, task, value)
     (record,) = records(workflow, "systemone")
-    assert record["soft_labels"] == {"intent": {"lead": 0.5, "customer": 0.0, "spam": 0.5, "other": 0.0}}
+    assert record["soft_labels"] == {"intent": {"lead": 1 / 3, "customer": 0.0, "spam": 2 / 3, "other": 0.0}}
 
 
 def test_an_empty_export_says_which_filter_removed_how_many(workflow: Workflow, rosa: User) -> None:
@@ -238,8 +240,8 @@ def test_an_empty_export_says_which_filter_removed_how_many(workflow: Workflow, 
     assert content(workflow, "csv", value="spam", blind=True).count(b"\r\n") == 1
 
 
-def test_cannot_tell_is_no_vote(workflow: Workflow, rosa: User, ravi: User) -> None:
+def test_cannot_tell_is_no_vote(workflow: Workflow, mara: User, ravi: User) -> None:
     task = make_task(workflow, blind=True)
     cannot_tell(ravi, task)
-    answer(rosa, task, "spam")
+    answer(mara, task, "spam")
     assert "soft_labels" not in records(workflow, "systemone")[0]

@@ -195,7 +195,7 @@ def test_a_blind_item_shows_its_content_alone(
 def test_a_blind_item_opens_for_whoever_answered(
     workflow: Workflow, rosa: User, ravi: User, signed_in: SignIn
 ) -> None:
-    task = make_task(workflow, kind="audit", reviews_needed=2)
+    task = make_task(workflow, kind="audit", reviews_wanted=2)
     answer_next(rosa, workflow, "spam")
     assert "Review by <bdi>rosa</bdi>" in page_of(task.item, rosa, signed_in)
     hidden = page_of(task.item, ravi, signed_in)

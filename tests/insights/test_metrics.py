@@ -136,7 +136,7 @@ def test_an_answer_taken_back_counts_nowhere(workflow: Workflow, rosa: User) -> 
 
 
 def test_two_people_on_an_item_are_one_item(workflow: Workflow, rosa: User, ravi: User) -> None:
-    task = make_task(workflow, blind=True, reviews_needed=2)
+    task = make_task(workflow, reviews_wanted=2)
     answer(rosa, task, "lead")
     answer(ravi, task, "spam", at=NOW + timedelta(minutes=1))
     assert of(workflow, "override_rate_blind") == (1, 1)

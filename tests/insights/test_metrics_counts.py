@@ -39,7 +39,7 @@ def fill(workflow: Workflow, people: list[User]) -> None:
             cannot_tell(person, task, at=at)
             continue
         answer(person, task, chance.choice(["spam", "lead"]), at=at, seconds=chance.choice([None, 2.0, 9.0]))
-    twice = make_task(workflow, reviews_needed=2)
+    twice = make_task(workflow, reviews_wanted=2)
     for person in people:
         answer(person, twice, "lead", at=NOW)
     answer(people[0], make_task(workflow), "spam")
