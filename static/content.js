@@ -1,4 +1,5 @@
 // What came in: a mail as sent or as text, the rest of a long text, and pictures that are looked at closely.
+// And the guidelines beside it.
 
 const LARGEST = 8;
 const STEP = 1.25;
@@ -44,6 +45,49 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.elt.id === "desk") isSearching = false;
   else if (isSearching) bringRest(document);
+});
+
+// --- guidelines: a panel that stays open from item to item, until the tab is closed ---
+
+const guidelines = () => document.getElementById("guidelines-panel");
+
+function showGuidelines(isOpen) {
+  const panel = guidelines();
+  if (!panel) return;
+  panel.hidden = !isOpen;
+  for (const button of document.querySelectorAll("[data-toggles-guidelines][aria-expanded]")) {
+    button.setAttribute("aria-expanded", String(isOpen));
+  }
+  if (isOpen) loadGuidelines(panel.querySelector("#guidelines"));
+}
+
+// The next item may be asked by another version of the questions.
+function loadGuidelines(text) {
+  const address = document.getElementById("desk")?.dataset.guidelines;
+  if (!address || text.dataset.from === address) return;
+  text.dataset.from = address;
+  const forget = () => { if (text.dataset.from === address) delete text.dataset.from; };
+  htmx.ajax("GET", address, { source: text, target: text, swap: "innerHTML" }).catch(forget);
+}
+
+function toggleGuidelines() {
+  const isOpen = guidelines().hidden;
+  sessionStorage.setItem("guidelines", isOpen ? "open" : "");
+  showGuidelines(isOpen);
+  if (!isOpen) document.querySelector("[data-toggles-guidelines][aria-expanded]")?.focus();
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-toggles-guidelines]")) toggleGuidelines();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target instanceof Element && event.target.closest("#guidelines-panel")) toggleGuidelines();
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.elt.id === "desk") showGuidelines(!guidelines()?.hidden);
+});
+document.addEventListener("DOMContentLoaded", () => {
+  if (sessionStorage.getItem("guidelines") === "open") showGuidelines(true);
 });
 
 // --- pictures ---

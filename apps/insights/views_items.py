@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.accounts.http import PersonRequest
+from apps.accounts.models import User
 from apps.core.errors import InvalidInput
 from apps.core.htmx import render
 from apps.insights.forms_items import ItemFilter
@@ -14,6 +17,8 @@ from apps.insights.story import item_story
 from apps.items.models import Item
 from apps.reviews.body import FIRST, WHOLE
 from apps.reviews.content import count_in_thread
+from apps.reviews.forms_guidance import ExampleForm
+from apps.reviews.guidance_examples import examples_of, showable
 from apps.reviews.selectors import MOST_COUNTED
 from apps.reviews.showing import came_in_for
 from apps.workflows.access import get_workflow_for, is_manager
@@ -51,6 +56,7 @@ def item(request: PersonRequest, slug: str, item_id: int) -> HttpResponse:
     found = get_object_or_404(
         Item.objects.select_related("content", "workflow__endpoint"), pk=item_id, workflow=workflow
     )
+    is_managing = is_manager(user=request.user, workflow=workflow)
     context = {
         "workflow": workflow,
         "story": item_story(user=request.user, item=found),
@@ -59,10 +65,20 @@ def item(request: PersonRequest, slug: str, item_id: int) -> HttpResponse:
         ),
         "in_thread": count_in_thread(found),
         "most_counted": MOST_COUNTED,
-        "is_manager": is_manager(user=request.user, workflow=workflow),
+        "is_manager": is_managing,
         "now": timezone.now(),
+        **(_as_example(request.user, found) if is_managing else {}),
     }
     return render(request, "insights/item.html", context)
+
+
+def _as_example(user: User, item: Item) -> dict[str, Any]:
+    """What it is an example of, and the form for more where people settled it and nobody is to answer blind."""
+    can_show = showable(user=user, item=item)
+    return {
+        "examples": examples_of(item) if can_show else [],
+        "example_form": ExampleForm(showable=can_show) if can_show else None,
+    }
 
 
 def _pages(asked: QueryDict, page: ItemPage | None) -> dict[str, str | None]:

@@ -53,3 +53,7 @@ class GuidelineExample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.option}: item {self.item_id}"
+
+    @property
+    def option_name(self) -> str:
+        return self.question.option_names.get(self.option, self.option)
