@@ -42,7 +42,9 @@ function keepDraft(sending = null) {
   const form = answer();
   if (!form) return;
   const picks = [...form.querySelectorAll("input[type=radio]:checked")].map((input) => [input.name, input.value]);
-  const draft = { note: form.elements.note.value, picks, sending };
+  const said = [...form.querySelectorAll("[name^='said:']:not([type=radio])")].map((input) => [input.id, input.value]);
+  const panel = form.querySelector("[data-else][open]")?.dataset.else;
+  const draft = { note: form.elements.note.value, picks, said, panel, sending };
   sessionStorage.setItem(draftKey(), JSON.stringify(draft));
 }
 
@@ -119,31 +121,42 @@ function isOfAnswer(event) {
   return event.detail.elt?.id === "answer" || event.detail.requestConfig?.elt?.id === "answer";
 }
 
+function warn(text) {
+  document.dispatchEvent(new CustomEvent("message", { detail: { text, level: "warning" } }));
+}
+
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, (event) => {
     if (isOfAnswer(event)) sendLater();
-    else if (event.detail.requestConfig?.verb === "post") {
-      const detail = { text: "No connection: nothing was changed. Try again.", level: "warning" };
-      document.dispatchEvent(new CustomEvent("message", { detail }));
-    }
+    else if (event.detail.requestConfig?.verb === "post") warn("No connection: nothing was changed. Try again.");
   });
 }
 
 document.addEventListener("htmx:responseError", (event) => {
   const { status } = event.detail.xhr;
   const here = { href: location.pathname, text: "Reload" };
+  const isAsked = event.detail.requestConfig?.verb === "post";
   if (!isOfAnswer(event)) {
-    const detail = { text: `The server refused (${status}). Reload the page.`, level: "warning" };
-    document.dispatchEvent(new CustomEvent("message", { detail }));
+    // What the page asks for by itself, it asks for again.
+    if (status >= 500 && isAsked) warn("The server is away for a moment: nothing was changed. Try again.");
+    else if (status < 500) warn(`The server refused (${status}). Reload the page.`);
   } else if (status >= 500) sendLater();
   else if (status === 403) notSaved("Not saved — this page is out of date. Reload it: your answer is kept.", { link: here });
   else notSaved(`Not saved — the server refused (${status}). Reload the page: your answer is kept.`, { link: here });
 });
 
+// Not a page of whoever stands before the server while it is renewed, such as "back soon".
+const isOurs = (xhr) => xhr.responseText.includes('id="desk"');
+
 // Signed out meanwhile: the sign-in page is not an item. After signing in the answer is still here, and sent.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, requestConfig } = event.detail;
-  if (!xhr.responseURL || new URL(xhr.responseURL).pathname === requestConfig.path) return;
+  if (!xhr.responseURL || new URL(xhr.responseURL).pathname === requestConfig.path) {
+    if (!isOfAnswer(event) || !event.detail.shouldSwap || isOurs(xhr)) return;
+    event.detail.shouldSwap = false;
+    sendLater();
+    return;
+  }
   event.detail.shouldSwap = false;
   const signIn = new URL(xhr.responseURL);
   signIn.search = `?next=${encodeURIComponent(location.pathname)}`;
@@ -155,6 +168,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 document.addEventListener("htmx:afterRequest", (event) => {
   if (!isOfAnswer(event) || !pending) return;
   const { xhr } = event.detail;
+  if (!isOurs(xhr)) return;
   const { draft } = pending;
   if (xhr.status === 409 || xhr.status === 422) {
     pending = null;
@@ -179,7 +193,7 @@ function restoreDraft() {
   const form = answer();
   const kept = form && sessionStorage.getItem(draftKey());
   if (!kept) return;
-  const { note, picks, sending } = JSON.parse(kept);
+  const { note, picks, said = [], panel, sending } = JSON.parse(kept);
   if (note && !form.elements.note.value) {
     form.elements.note.value = note;
     form.elements.note.closest("details").open = true;
@@ -188,6 +202,12 @@ function restoreDraft() {
     const input = form.querySelector(`input[name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`);
     if (input) input.checked = true;
   }
+  for (const [id, text] of said) {
+    const input = document.getElementById(id);
+    if (input && text) input.value = text;
+  }
+  const opened = form.querySelector(`[data-else="${CSS.escape(panel ?? "")}"]`);
+  if (opened) opened.open = true;
   if (sending?.lease !== desk().dataset.lease) return;
   pending = { draft: draftKey(), path: form.getAttribute("hx-post"), values: sending, tries: 0 };
   pending.values.csrfmiddlewaretoken = form.elements.csrfmiddlewaretoken.value;

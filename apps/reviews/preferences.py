@@ -12,14 +12,15 @@ from django.conf.locale import LANG_INFO
 from django.db import transaction
 
 from apps.accounts.models import User
+from apps.core.languages import to_tag
 from apps.reviews.keys import ACTIONS, BY_ID, KEYS, Action, with_usual
 from apps.reviews.models import DeskPreferences
 from apps.workflows.models import Workflow
 
 MOST_LANGUAGES = 40
-_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 NAMES = {tag: str(about["name"]) for tag, about in LANG_INFO.items() if "name" in about}
+_LANGUAGES = {tag.split("-")[0] for tag in NAMES}
 _TAGS = {name.casefold(): tag for tag, name in NAMES.items()} | {
     str(about["name_local"]).casefold(): tag for tag, about in LANG_INFO.items() if "name_local" in about
 }
@@ -126,17 +127,9 @@ class LanguagesForm(forms.Form):
 
 
 def _to_tag(typed: str) -> str | None:
-    """“German”, “Deutsch”, “DE” and “pt-br” as tags in the usual case; None for what is no language."""
-    found = _TAGS.get(typed.casefold())
-    if found is None and _TAG.fullmatch(typed) and typed.split("-")[0].lower() in NAMES:
-        found = typed
-    if found is None or len(found) > 35:
-        return None
-    first, *rest = found.split("-")
-    cased = [
-        part.upper() if len(part) == 2 else part.title() if len(part) == 4 else part.lower() for part in rest
-    ]
-    return "-".join([first.lower(), *cased])
+    """“German”, “Deutsch”, “DE” and “pt-br” as tags; None for what is no language."""
+    tag = to_tag(_TAGS.get(typed.casefold(), typed))
+    return tag if tag and tag.split("-")[0] in _LANGUAGES else None
 
 
 def preferences_of(user: User) -> DeskPreferences:

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from apps.reviews.keys import ACTIONS, MOST_OPTIONS, for_screen_readers, shown
 
 register = template.Library()
+SAYS_OPTIONS = "The option in this place. With one question that is the answer"
 
 
 @register.simple_tag(takes_context=True)
@@ -39,9 +40,17 @@ def option_action(number: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def key_table(context: Context) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Every action that has a key, by group."""
+    """Every action that has a key, by group; the options share a row."""
     keys = context["desk_keys"]
-    return [
-        (group, [{"cap": shown(keys[each.id]), "says": each.says} for each in actions if keys[each.id]])
-        for group, actions in ACTIONS.items()
-    ]
+    options = [shown(keys[f"option_{n}"]) for n in range(1, MOST_OPTIONS + 1) if keys[f"option_{n}"]]
+    table = []
+    for group, actions in ACTIONS.items():
+        rows = [
+            {"caps": [shown(keys[each.id])], "says": each.says}
+            for each in actions
+            if keys[each.id] and not each.id.startswith("option_")
+        ]
+        if group == "Answer":
+            rows.insert(1, {"caps": options, "says": SAYS_OPTIONS})
+        table.append((group, rows))
+    return table

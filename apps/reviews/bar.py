@@ -1,0 +1,65 @@
+"""The line above an item: what this person has done today, how fast, and how much is left for them."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from apps.accounts.models import User
+from apps.items.models import Item
+from apps.reviews.errors import LeaseLost
+from apps.reviews.leases import locked_lease
+from apps.reviews.queue import Seeker
+from apps.reviews.selectors import MOST_COUNTED, start_of_day
+from apps.reviews.standing import left_for
+from apps.workflows.models import Workflow
+
+_DONE = """
+    SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY review.seconds), max(review.id)
+    FROM reviews_review review JOIN reviews_reviewtask task ON task.id = review.task_id
+    WHERE review.user_id = %(user)s AND task.workflow_id = %(workflow)s
+      AND review.taken_back_at IS NULL AND review.created_at >= %(since)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`left` is None where it was not counted, and stops at MOST_COUNTED. `last_item` is the one answered last today;
+    what was taken back counts nowhere."""
+
+    done_today: int
+    median_seconds: float | None
+    last_item: Item | None
+    left: int | None
+
+    @property
+    def is_capped(self) -> bool:
+        return self.left is not None and self.left >= MOST_COUNTED
+
+
+def session_bar(*, user: User, workflow: Workflow, now: datetime, counts_left: bool) -> Bar:
+    """Counting what is left looks at much of the queue: the reply to an answer does without, the page keeps its own."""
+    with connection.cursor() as cursor:
+        since = start_of_day(workflow, now)
+        cursor.execute(_DONE, {"user": user.pk, "workflow": workflow.pk, "since": since})
+        done, median, last = cursor.fetchone()
+    seeker = Seeker.of(user, workflow) if counts_left else None
+    return Bar(
+        done_today=done,
+        median_seconds=median,
+        last_item=None if last is None else Item.objects.get(tasks__reviews=last),
+        left=None if seeker is None else left_for(seeker, most=MOST_COUNTED),
+    )
+
+
+@transaction.atomic
+def why_gone(*, user: User, lease_token: uuid.UUID) -> str:
+    """Who has the item now, or what became of it; empty while an answer of this person's would count."""
+    try:
+        locked_lease(user=user, lease_token=lease_token)
+    except LeaseLost as lost:
+        return str(lost)
+    return ""
