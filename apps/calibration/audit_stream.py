@@ -119,7 +119,7 @@ JOIN unnest(%(labels)s::text[], %(thresholds)s::float8[], %(answered)s::timestam
 JOIN items_item item ON item.id = route.item_id
 JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
 JOIN reviews_label label ON label.item_id = route.item_id AND label.question_id = %(question)s
-    AND label.taken_back_at IS NULL AND label.source <> 'import'
+    AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
 WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.outcome = 'automatic'
     AND route.drawn AND route.pi > 0 AND route.open_but_threshold AND route.p >= acting.threshold
     AND route.question_set_id = %(question_set)s AND route.policy_id = ANY(%(policies)s)

@@ -53,8 +53,8 @@ SELECT id FROM items_item WHERE workflow_id = %(workflow)s AND group_key <> '' A
 """
 # The items are given as values, not joined to: so it is known how few they are, and each is looked up by its key.
 # `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
-# reviewed; one that was imported was not drawn. A value of NULL is "none of these", which is another answer. `nth` is
-# an item's place in its group by a keyed hash, which no answer can move.
+# reviewed; one that was imported, or given unasked, was not drawn. A value of NULL is "none of these", which is
+# another answer. `nth` is an item's place in its group by a keyed hash, which no answer can move.
 _REFRESH = f"""
 WITH affected AS (
     SELECT unnest(%(items)s::bigint[]) AS item_id
@@ -87,7 +87,7 @@ WITH affected AS (
     LEFT JOIN workflows_question question ON question.question_set_id = route.question_set_id AND question.is_routing
     LEFT JOIN reviews_label label
         ON label.item_id = route.item_id AND label.question_id = question.id
-        AND label.taken_back_at IS NULL AND label.source <> 'import'
+        AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
 ), now AS (
     SELECT item_id, {_KEY}, cost, CASE WHEN beside THEN {BESIDE} ELSE
                asked::int * {ASKED} + (asked AND answered)::int * {ANSWERED} + (asked AND differs)::int * {WRONG}

@@ -89,7 +89,7 @@ def _acted_before(certificate: Certificate, at: datetime) -> bool:
 
 def _checked(certificate: Certificate, now: datetime) -> QuerySet[Route]:
     answers = Label.objects.filter(
-        item=OuterRef("item"), question=certificate.question_id, taken_back_at=None
+        item=OuterRef("item"), question=certificate.question_id, is_asked=True, taken_back_at=None
     ).exclude(source="import")
     return _acted(certificate).filter(
         Exists(answers), drawn=True, created_at__gt=now - CHECKED_WITHIN, created_at__lte=now

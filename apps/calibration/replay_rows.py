@@ -113,7 +113,7 @@ SELECT string_agg(int8send(item_id), ''),
     string_agg(int4send(coalesce(array_position(%(options)s::text[], value::text) - 1, {OTHER})), '')
 FROM reviews_label
 WHERE item_id BETWEEN %(first)s AND %(last)s AND question_id = %(question)s AND taken_back_at IS NULL
-    AND source <> 'import'
+    AND source <> 'import' AND is_asked
 """  # noqa: S608 - our own words
 
 

@@ -8,14 +8,18 @@ ANSWER, AGREED, FIRST, CANNOT_TELL, WITHOUT_MODEL = 1, 2, 4, 8, 16
 _KEY = 'day, user_id, kind, blind, label, "bin", pi'
 
 # Every review in force of the items given; of its answers only the one to the question that picks the action, and
-# none that is to a route which another one replaced. The first usable answer to a task is that of its item.
+# none that is to a route which another one replaced, was not asked for, or was given in sight of the others'. The first
+# usable answer to a task is that of its item.
 COUNT_REVIEWS = f"""
 WITH affected AS (
     SELECT unnest(%(items)s::bigint[]) AS item_id
 ), given AS (
     SELECT review.id AS review_id, task.item_id,
            (review.created_at AT TIME ZONE %(zone)s)::date AS day,
-           review.user_id, task.kind, review.blind,
+           review.user_id, review.blind,
+           -- Where several opinions are the rule, nothing about blindness was drawn: as with shadow reviews.
+           CASE WHEN task.kind = 'routine' AND task.reviews_wanted > 1 AND task.blind_pi = 1 THEN 'shadow'
+                ELSE task.kind END AS kind,
            coalesce(route.label, '') AS label,
            coalesce(width_bucket(route.p, %(grid)s::float8[]), -1) AS "bin",
            route.pi, review.seconds, task.id AS task_id,
@@ -29,7 +33,7 @@ WITH affected AS (
     JOIN items_route route ON route.id = task.route_id
     LEFT JOIN workflows_question question ON question.question_set_id = task.question_set_id AND question.is_routing
     LEFT JOIN reviews_answer answer ON answer.review_id = review.id AND answer.question_id = question.id
-        AND route.superseded_at IS NULL
+        AND route.superseded_at IS NULL AND answer.is_asked AND NOT review.is_adjudication
 ), now AS (
     SELECT review_id, item_id, {_KEY}, seconds,
            usable::int * {ANSWER} + (usable AND coalesce(agreed, false))::int * {AGREED}

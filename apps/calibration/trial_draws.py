@@ -103,7 +103,8 @@ def _labelled(
     items: Sequence[Item], questions: Sequence[Question], routing: Question, *, only_blind: bool
 ) -> list[Example]:
     truths: dict[int, dict[str, str | None]] = defaultdict(dict)
-    labels = Label.objects.filter(item__in=items, question__in=questions, taken_back_at=None)
+    asked = Label.objects.filter(item__in=items, question__in=questions, is_asked=True)
+    labels = asked.filter(taken_back_at=None)
     if only_blind:
         labels = labels.filter(blind=True)
     for item_id, key, kind, value in labels.values_list(

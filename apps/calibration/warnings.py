@@ -139,7 +139,7 @@ FROM reviews_label label
 JOIN items_route route ON route.item_id = label.item_id AND route.superseded_at IS NULL
     AND route.outcome = 'review' AND route.label IS NOT NULL AND route.question_set_id = %(question_set)s
 WHERE label.workflow_id = %(workflow)s AND label.question_id = %(question)s AND label.taken_back_at IS NULL
-    AND label.source <> 'import' AND label.created_at > %(begin)s AND label.created_at <= %(now)s
+    AND label.source <> 'import' AND label.is_asked AND label.created_at > %(begin)s AND label.created_at <= %(now)s
 ORDER BY label.created_at DESC, label.id DESC LIMIT %(most)s
 """
 

@@ -1,9 +1,9 @@
 """What people answered against what the model had said.
 
 Only the question that picks the action counts here. Out of every figure: answers taken back, those to a route
-that another one replaced (their label is taken back too), "cannot tell", and answers where the model had given
-none. Blind and visible answers are never pooled, nor are audits of
-automatic items with reviews: each of the three has its own numerator and denominator.
+that another one replaced (their label is taken back too), "cannot tell", answers where the model had given none,
+those that nobody asked for, and an adjudicator's, who saw the others'. Blind and visible answers are never pooled,
+nor are audits of automatic items with reviews: each of the three has its own numerator and denominator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from apps.insights import metrics_counts as counts
 from apps.insights.metrics_values import Figure, Key, Percentiles, Window, count, key_of, measured
@@ -24,6 +24,15 @@ from apps.stats.sampling import weighted_rate
 from apps.workflows.models import Workflow
 
 _ROUTE = "review__task__route__"
+_TASK = "review__task__"
+_KIND = Case(
+    # Where several opinions are the rule, nothing about blindness was drawn: as with shadow reviews.
+    When(
+        **{f"{_TASK}kind": "routine", f"{_TASK}reviews_wanted__gt": 1, f"{_TASK}blind_pi": 1},
+        then=Value("shadow"),
+    ),
+    default=F(f"{_TASK}kind"),
+)
 
 
 @dataclass(slots=True)
@@ -47,7 +56,7 @@ class Tally:
         }
 
     def anchoring(self) -> Anchoring:
-        """Only reviews whose mode was drawn compare: shadow labels are blind by rule, so they stay out."""
+        """Only reviews whose mode was drawn compare: what is blind by rule stays out."""
         return anchoring(*self.visible, *self.routine_blind)
 
 
@@ -67,6 +76,8 @@ def _answers(workflow: Workflow, window: Window) -> QuerySet[Answer]:
         review__task__workflow=workflow,
         review__task__route__superseded_at=None,
         review__taken_back_at=None,
+        review__is_adjudication=False,
+        is_asked=True,
         question__is_routing=True,
     )
 
@@ -96,9 +107,7 @@ def tallies(workflow: Workflow, window: Window, group: str | None = None) -> dic
         group, route=_ROUTE, reviewer="review__user__username", at="review__created_at", workflow=workflow
     )
     rows = (
-        answers.annotate(
-            key=key, task_kind=F("review__task__kind"), hidden=F("review__blind"), pi=F(f"{_ROUTE}pi")
-        )
+        answers.annotate(key=key, task_kind=_KIND, hidden=F("review__blind"), pi=F(f"{_ROUTE}pi"))
         .values_list("key", "task_kind", "hidden", "pi")
         .order_by()
         .annotate(n=Count("*"), agreed=Count(Value(1), filter=Q(value=F("model_value"))))
