@@ -1,6 +1,14 @@
 from django.urls import path
 
-from apps.reviews import views, views_bar, views_content, views_guidance, views_handing, views_preferences, views_queue
+from apps.reviews import (
+    views,
+    views_bar,
+    views_content,
+    views_guidance,
+    views_handing,
+    views_preferences,
+    views_queue,
+)
 
 app_name = "reviews"
 urlpatterns = [
@@ -18,6 +26,7 @@ urlpatterns = [
         name="guidelines_panel",
     ),
     path("w/<slug:slug>/settings/guidelines/", views_guidance.guidelines, name="guidelines"),
+    path("w/<slug:slug>/settings/guidelines/file/", views_guidance.guidelines_file, name="guidelines_file"),
     path("w/<slug:slug>/settings/guidelines/text/", views_guidance.guideline_edit, name="guideline_edit"),
     path(
         "w/<slug:slug>/settings/guidelines/preview/",
@@ -30,8 +39,8 @@ urlpatterns = [
         name="example_remove",
     ),
     path("w/<slug:slug>/items/<int:item_id>/example/", views_guidance.example_add, name="example_add"),
-    path("w/<slug:slug>/review/more/", views_handing.desk_more, name="desk_more"),
-    path("w/<slug:slug>/review/hand-over/", views_handing.task_hand_over, name="task_hand_over"),
+    path("w/<slug:slug>/review/hand-over/", views_handing.hand_over, name="hand_over"),
+    path("w/<slug:slug>/review/hand-over/send/", views_handing.task_hand_over, name="task_hand_over"),
     path("w/<slug:slug>/review/escalate/", views_handing.task_escalate, name="task_escalate"),
     path("w/<slug:slug>/review/give-back/", views_handing.task_give_back, name="task_give_back"),
     path("w/<slug:slug>/review/queue/", views_queue.queue, name="queue"),

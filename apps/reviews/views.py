@@ -9,13 +9,15 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.http import PersonRequest
-from apps.core.errors import FieldProblem, InvalidInput
+from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.core.htmx import render
 from apps.reviews import leases, selectors, services
+from apps.reviews.bar import Bar, session_bar
 from apps.reviews.errors import LeaseLost, NothingToUndo
 from apps.reviews.forms import (
     CANNOT_TELL_REASONS,
@@ -25,7 +27,12 @@ from apps.reviews.forms import (
     SkipForm,
     asked_questions,
 )
-from apps.reviews.models import Lease
+from apps.reviews.forms_queue import EscalateForm, HandOverForm, carried_filter, filter_of, told_filter
+from apps.reviews.handing import may_decide
+from apps.reviews.models import Lease, ReviewTask
+from apps.reviews.queue import QueueFilter, Seeker
+from apps.reviews.queue_page import events_of
+from apps.reviews.standing import Waiting, waiting_for
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
 
@@ -33,7 +40,11 @@ from apps.workflows.models import Role, Workflow
 @require_GET
 def desk(request: PersonRequest, slug: str) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.REVIEWER)
-    return _show(request, workflow, leases.take_next_task(user=request.user, workflow=workflow))
+    wanted = filter_of(request.GET, workflow)
+    if wanted is None:
+        # The queue's page says what is wrong with it.
+        return redirect(f"{reverse('reviews:queue', args=[slug])}?{request.GET.urlencode()}")
+    return _show_taken(request, workflow, wanted)
 
 
 @require_POST
@@ -44,7 +55,7 @@ def task_submit(request: PersonRequest, slug: str) -> HttpResponse:
         return _show_wrong(request, workflow, form, form.problems())
     token = form.cleaned_data["lease"]
     try:
-        _check_belongs(token, workflow)
+        check_belongs(token, workflow)
         services.submit_review(
             user=request.user,
             lease_token=token,
@@ -56,8 +67,8 @@ def task_submit(request: PersonRequest, slug: str) -> HttpResponse:
     except InvalidInput as wrong:
         return _show_wrong(request, workflow, form, wrong.problems)
     except LeaseLost as lost:
-        return _show_lost(request, workflow, lost, form)
-    return _show_next(request, workflow, "Saved.")
+        return show_lost(request, workflow, lost, form.typed_note)
+    return show_next(request, workflow, "Saved.")
 
 
 @require_POST
@@ -68,13 +79,13 @@ def task_skip(request: PersonRequest, slug: str) -> HttpResponse:
         return _show_wrong(request, workflow, AnswerForm(request.POST), form.problems())
     token = form.cleaned_data["lease"]
     try:
-        _check_belongs(token, workflow)
+        check_belongs(token, workflow)
         leases.skip_task(
             user=request.user, lease_token=token, reason=form.cleaned_data["reason"], now=timezone.now()
         )
     except LeaseLost as lost:
-        return _show_lost(request, workflow, lost, AnswerForm(request.POST))
-    return _show_next(request, workflow, "Skipped.")
+        return show_lost(request, workflow, lost, AnswerForm(request.POST).typed_note)
+    return show_next(request, workflow, "Skipped.")
 
 
 @require_POST
@@ -86,13 +97,13 @@ def task_undo(request: PersonRequest, slug: str) -> HttpResponse:
     except NothingToUndo as refusal:
         if not request.htmx:
             messages.warning(request, str(refusal))
-            return redirect("reviews:desk", slug)
+            return redirect(desk_address(workflow, carried_filter(request, workflow)))
         message = json.dumps({"message": {"text": str(refusal), "level": "warning"}})
         return HttpResponse(status=409, headers={"HX-Reswap": "none", "HX-Trigger": message})
     if not request.htmx:
         messages.success(request, "Taken back.")
-        return redirect("reviews:desk", slug)
-    return _show(request, workflow, lease, done="Taken back.")
+        return redirect(desk_address(workflow, carried_filter(request, workflow)))
+    return _show(request, workflow, lease, carried_filter(request, workflow), done="Taken back.")
 
 
 @require_POST
@@ -104,7 +115,7 @@ def lease_renew(request: PersonRequest, slug: str) -> HttpResponse:
         return JsonResponse({"message": "The hold " + form.problems()[0].message + "."}, status=422)
     token = form.cleaned_data["lease"]
     try:
-        _check_belongs(token, workflow)
+        check_belongs(token, workflow)
         expires_at = leases.renew_lease(user=request.user, lease_token=token)
     except LeaseLost as lost:
         return JsonResponse({"message": str(lost)}, status=409)
@@ -124,23 +135,31 @@ def lease_release(request: PersonRequest, slug: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _check_belongs(token: uuid.UUID, workflow: Workflow) -> None:
+def check_belongs(token: uuid.UUID, workflow: Workflow) -> None:
     """A task is answered through its own workflow's address: there it was checked that the person is a member."""
     if Lease.objects.filter(token=token).exclude(task__workflow=workflow).exists():
         raise LeaseLost("This item belongs to another workflow. Open its desk to answer it.")
+
+
+def desk_address(workflow: Workflow, wanted: QueueFilter) -> str:
+    address = reverse("reviews:desk", args=[workflow.slug])
+    return f"{address}?{wanted.query}" if wanted else address
 
 
 def _show(
     request: PersonRequest,
     workflow: Workflow,
     lease: Lease | None,
+    wanted: QueueFilter,
     *,
     status: int = 200,
     done: str = "",
     form: AnswerForm | None = None,
     problems: tuple[FieldProblem, ...] = (),
+    hand_over: HandOverForm | None = None,
+    escalate: EscalateForm | None = None,
 ) -> HttpResponse:
-    task = None if lease is None else selectors.desk_task(lease)
+    task = None if lease is None else selectors.desk_task(lease, searched=wanted.text)
     context: dict[str, Any] = {
         "workflow": workflow,
         "desk": task,
@@ -148,40 +167,99 @@ def _show(
         "can_accept": task is not None and all(question.suggestion for question in task.asked),
         "unasked": asked_questions(task.unasked, form, problems) if task else [],
         "cannot_tell_reasons": CANNOT_TELL_REASONS,
-        "standing": selectors.queue_standing(user=request.user, workflow=workflow, now=timezone.now()),
+        "bar": _bar(request, workflow),
         "skip_reasons": SKIP_REASONS,
         "note": form.typed_note if form else "",
         "problems": [(problem.path.removeprefix("answers."), problem.message) for problem in problems],
         "done": done,
+        "wanted": wanted,
+        "here": desk_address(workflow, wanted),
+        "wanted_told": told_filter(wanted, workflow),
+        **(_around(request, task.task) if task else _nothing(request, workflow, wanted)),
+        "hand_over": hand_over,
+        "escalate": escalate or EscalateForm(),
     }
     return render(request, "reviews/desk.html", context, fragment="reviews/_desk.html", status=status)
 
 
-def _show_next(request: PersonRequest, workflow: Workflow, done: str) -> HttpResponse:
+def _bar(request: PersonRequest, workflow: Workflow) -> Bar:
+    return session_bar(user=request.user, workflow=workflow, now=timezone.now(), counts_left=not request.htmx)
+
+
+def _around(request: PersonRequest, task: ReviewTask) -> dict[str, Any]:
+    return {"events": events_of(task), "can_escalate": not may_decide(request.user, task)}
+
+
+def _nothing(request: PersonRequest, workflow: Workflow, wanted: QueueFilter) -> dict[str, Any]:
+    """Why there is nothing for this person."""
+    seeker = Seeker.of(request.user, workflow)
+    return {"waiting": waiting_for(seeker, wanted) if seeker else Waiting()}
+
+
+def show_next(request: PersonRequest, workflow: Workflow, done: str) -> HttpResponse:
+    wanted = carried_filter(request, workflow)
     if not request.htmx:
         messages.success(request, done)
-        return redirect("reviews:desk", workflow.slug)
-    return _show(request, workflow, leases.take_next_task(user=request.user, workflow=workflow), done=done)
+        return redirect(desk_address(workflow, wanted))
+    return _show_taken(request, workflow, wanted, done=done)
+
+
+def _show_taken(
+    request: PersonRequest, workflow: Workflow, wanted: QueueFilter, *, done: str = ""
+) -> HttpResponse:
+    try:
+        lease = leases.take_next_task(user=request.user, workflow=workflow, wanted=wanted)
+        return _show(request, workflow, lease, wanted, done=done)
+    except InvalidInput as slow:
+        return _show_lost(request, workflow, f"{done} {slow.problems[0].message}".strip(), wanted, "")
 
 
 def _show_wrong(
     request: PersonRequest, workflow: Workflow, form: AnswerForm, problems: tuple[FieldProblem, ...]
 ) -> HttpResponse:
     """The same item with what was picked and typed; the item on the desk, when the form does not say which."""
-    lease = None
+    lease = _on_desk(request, workflow, form)
+    wanted = carried_filter(request, workflow)
+    return _show(request, workflow, lease, wanted, status=422, form=form, problems=problems)
+
+
+def show_passing(
+    request: PersonRequest,
+    workflow: Workflow,
+    lease: Lease,
+    *,
+    hand_over: HandOverForm | None = None,
+    escalate: EscalateForm | None = None,
+) -> HttpResponse:
+    """The same item, with what is wrong in a form that passes it on."""
+    wanted = carried_filter(request, workflow)
+    return _show(request, workflow, lease, wanted, status=422, hand_over=hand_over, escalate=escalate)
+
+
+def _on_desk(request: PersonRequest, workflow: Workflow, form: LeaseForm) -> Lease | None:
+    """The hold that the form names, else what is on the desk."""
     if "lease" not in form.errors:
         token = form.cleaned_data["lease"]
         lease = Lease.objects.filter(token=token, user=request.user, task__workflow=workflow).first()
-    if lease is None:
-        lease = leases.take_next_task(user=request.user, workflow=workflow)
-    return _show(request, workflow, lease, status=422, form=form, problems=problems)
+        if lease is not None:
+            return lease
+    return leases.take_next_task(user=request.user, workflow=workflow)
 
 
-def _show_lost(request: PersonRequest, workflow: Workflow, lost: LeaseLost, form: AnswerForm) -> HttpResponse:
+def show_lost(request: PersonRequest, workflow: Workflow, lost: Conflict, note: str) -> HttpResponse:
+    return _show_lost(request, workflow, str(lost), carried_filter(request, workflow), note)
+
+
+def _show_lost(
+    request: PersonRequest, workflow: Workflow, lost: str, wanted: QueueFilter, note: str
+) -> HttpResponse:
     context = {
         "workflow": workflow,
-        "lost": str(lost),
-        "note": form.typed_note,
-        "standing": selectors.queue_standing(user=request.user, workflow=workflow, now=timezone.now()),
+        "lost": lost,
+        "note": note,
+        "wanted": wanted,
+        "wanted_told": told_filter(wanted, workflow),
+        "here": desk_address(workflow, wanted),
+        "bar": _bar(request, workflow),
     }
     return render(request, "reviews/desk.html", context, fragment="reviews/_desk.html", status=409)
