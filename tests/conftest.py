@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
 from pytest_socket import socket_allow_hosts
 
 from apps.accounts.models import User
 from apps.workflows.models import Role, Workflow
 from tests.factories import join, make_user, make_workflow
+from tests.template import kept_template
 
 # The machine is shared: a slow example says nothing about the code.
 hypothesis_settings.register_profile("fermata", deadline=None)
@@ -19,6 +22,15 @@ hypothesis_settings.load_profile("fermata")
 def pytest_runtest_setup() -> None:
     """The network is closed; loopback and sockets of the file system stay."""
     socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """A run's own database is a copy of the kept template."""
+    with django_db_blocker.unblock():
+        connection.settings_dict["TEST"]["TEMPLATE"] = kept_template()
 
 
 @pytest.fixture
