@@ -19,6 +19,7 @@ from apps.policies.models import Policy
 from apps.policies.rules import read_rules
 from apps.policies.selectors import active_policy, open_drafts
 from apps.policies.services import activate, create_draft
+from apps.reviews.guidance import copy_guidance, take_from_file
 from apps.workflows.definitions import Definition, read_definition
 from apps.workflows.models import Endpoint, Membership, QuestionSet, Role, Workflow
 from apps.workflows.selectors import current_question_set
@@ -94,7 +95,7 @@ def install_workflow(
     if workflow is None:
         return _install_new(file, endpoint, owner, now)
     messages = [*_update_workflow(workflow, file.definition, endpoint), *_add_owner(workflow, owner)]
-    question_set, said = _update_questions(workflow, file.definition, owner)
+    question_set, said = _update_questions(workflow, file.definition, owner, now)
     policy, said_of_policy = _update_policy(workflow, file.rules, owner, now)
     messages += [*said, *said_of_policy, *_update_actions(workflow, file.definition)]
     return Installed(workflow, False, question_set, policy, tuple(messages))
@@ -109,8 +110,12 @@ def _install_new(
     draft = create_draft(workflow=workflow, rules=file.rules, based_on=None, user=owner, note="From its file")
     policy = activate(policy=draft, user=owner, now=now)
     message = f"Workflow {workflow.slug}: made, with questions version 1 and policy version 1 in force."
-    said = _update_actions(workflow, file.definition)
-    return Installed(workflow, True, current_question_set(workflow), policy, (message, *said))
+    question_set = current_question_set(workflow)
+    said = [
+        *_update_actions(workflow, file.definition),
+        *_update_guidelines(question_set, file.definition, owner, now),
+    ]
+    return Installed(workflow, True, question_set, policy, (message, *said))
 
 
 def _update_workflow(workflow: Workflow, definition: Definition, endpoint: Endpoint | None) -> list[str]:
@@ -133,16 +138,26 @@ def _add_owner(workflow: Workflow, owner: User | None) -> list[str]:
 
 
 def _update_questions(
-    workflow: Workflow, definition: Definition, user: User | None
+    workflow: Workflow, definition: Definition, user: User | None, now: datetime
 ) -> tuple[QuestionSet, list[str]]:
     before = current_question_set(workflow)
     active = active_policy(workflow)
     question_set = add_question_set_version(workflow=workflow, definition=definition, user=user)
     if question_set == before:
-        return before, [f"Questions: version {before.version}, unchanged."]
-    if active is not None:
-        _check_fits(active, definition)
-    return question_set, [f"Questions: changed, version {question_set.version} is asked from now on."]
+        said = [f"Questions: version {before.version}, unchanged."]
+    else:
+        if active is not None:
+            _check_fits(active, definition)
+        copy_guidance(before=before, after=question_set)
+        said = [f"Questions: changed, version {question_set.version} is asked from now on."]
+    return question_set, [*said, *_update_guidelines(question_set, definition, user, now)]
+
+
+def _update_guidelines(
+    question_set: QuestionSet, definition: Definition, user: User | None, now: datetime
+) -> list[str]:
+    new = take_from_file(question_set=question_set, texts=definition.guidelines, user=user, now=now)
+    return [f"Guidelines: {new} new from the file."] if new else []
 
 
 def _check_fits(active: Policy, definition: Definition) -> None:

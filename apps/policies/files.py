@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from apps.core.errors import FieldProblem, InvalidInput
@@ -12,6 +12,11 @@ from apps.core.errors import FieldProblem, InvalidInput
 
 def to_toml(rules: Mapping[str, Any]) -> str:
     return "\n".join(["[policy]", *_tables("policy", rules)]) + "\n"
+
+
+def tables_to_toml(name: str, tables: Sequence[Mapping[str, Any]]) -> str:
+    """`[[name]]` for each, in their order."""
+    return "\n".join(line for table in tables for line in (f"[[{name}]]", *_tables(name, table), "")) + "\n"
 
 
 def from_toml(text: str) -> object:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from apps.core.errors import InvalidInput
 from apps.reviews.guidance_examples import LONGEST_NOTE, Showable
-from apps.reviews.markdown import LONGEST_TEXT
+from apps.workflows.parts import LONGEST_GUIDELINE
 
 _GOOD, _BAD = "good", "bad"
 
@@ -17,7 +17,7 @@ _GOOD, _BAD = "good", "bad"
 class GuidelineForm(forms.Form):
     text = forms.CharField(
         required=False,
-        max_length=LONGEST_TEXT,
+        max_length=LONGEST_GUIDELINE,
         label="What people should know",
         help_text="Markdown: # heading, **strong**, - list, [link](https://…), tables. Empty takes it away.",
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),

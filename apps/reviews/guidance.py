@@ -11,9 +11,9 @@ from django.db import transaction
 from apps.accounts.models import User
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
-from apps.reviews.markdown import LONGEST_TEXT
 from apps.reviews.models import Guideline, GuidelineExample
 from apps.workflows.models import Question, QuestionSet
+from apps.workflows.parts import LONGEST_GUIDELINE
 
 Texts = Mapping[tuple[str, str], str]
 """Markdown by question key and option; "" is the question as a whole."""
@@ -64,8 +64,8 @@ def write_guideline(*, question: Question, option: str, text: str, user: User | 
 def _check(question: Question, option: str, text: str) -> None:
     if option and option not in question.option_ids:
         raise InvalidInput(FieldProblem("option", "is no option of this question"))
-    if len(text) > LONGEST_TEXT:
-        raise InvalidInput(FieldProblem("text", f"has more than {LONGEST_TEXT:,} characters"))
+    if len(text) > LONGEST_GUIDELINE:
+        raise InvalidInput(FieldProblem("text", f"has more than {LONGEST_GUIDELINE:,} characters"))
     if unstorable_at(text) is not None:
         raise InvalidInput(FieldProblem("text", "holds a character that cannot be stored"))
 

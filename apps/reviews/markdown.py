@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-LONGEST_TEXT = 10_000
-"""Characters. Nobody reads more, and the parser takes at most 0.1 s for it whatever it is."""
+from apps.workflows.parts import LONGEST_GUIDELINE
+
 _TAGS = {
     "a",
     "blockquote",
@@ -54,8 +54,11 @@ _READER.disable("image")
 
 @lru_cache(maxsize=2_000)
 def to_html(text: str, *, top: int = 4) -> SafeString:
-    """`top` is the level that the text's largest heading gets, 3 to 6: what is above it on the page stays above."""
-    tokens = _READER.parse(text[:LONGEST_TEXT])
+    """`top` is the level that the text's largest heading gets, 3 to 6: what is above it on the page stays above.
+
+    A text of `LONGEST_GUIDELINE` takes at most 0.1 s, whatever it says.
+    """
+    tokens = _READER.parse(text[:LONGEST_GUIDELINE])
     _lower_headings(tokens, top)
     for token in tokens:
         if token.type in _HAVE_DIRECTION:

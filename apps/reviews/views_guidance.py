@@ -21,6 +21,7 @@ from apps.reviews.guidance import versions_of, write_guideline
 from apps.reviews.guidance_examples import add_example, guides_for, showable
 from apps.reviews.markdown import to_html
 from apps.reviews.models import GuidelineExample
+from apps.reviews.questions_file import questions_file
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Question, QuestionSet, Role, Workflow
 
@@ -48,6 +49,17 @@ def guidelines(request: PersonRequest, slug: str) -> HttpResponse:
         "guides": guides_for(user=request.user, question_set=question_set),
     }
     return render(request, "reviews/guidelines.html", context)
+
+
+@require_safe
+def guidelines_file(request: PersonRequest, slug: str) -> HttpResponse:
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    name = f"{workflow.slug}-questions.toml"
+    return HttpResponse(
+        questions_file(_current(workflow)),
+        "application/toml; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -20,6 +20,7 @@ from apps.core.errors import FieldProblem, InvalidInput
 from apps.workflows.models import Question, QuestionSet
 from apps.workflows.parts import (
     Examples,
+    GuidelineText,
     Instructions,
     Name,
     Part,
@@ -67,11 +68,13 @@ class OptionPart(Part):
     description: Prose = ""
     examples: Examples = Field(default_factory=list)
     tag: Annotated[str, StringConstraints(max_length=60), AfterValidator(written)] | None = None
+    guideline: GuidelineText = ""
 
 
 class _QuestionPart(Part):
     id: QuestionId
     instructions: Instructions
+    guideline: GuidelineText = ""
 
 
 class ChoicePart(_QuestionPart):
@@ -79,6 +82,9 @@ class ChoicePart(_QuestionPart):
     routing: bool = False
     none_of_these: str | None = None
     options: Annotated[list[OptionPart], Field(min_length=2, max_length=255)]
+
+    def guidelines(self) -> dict[str, str]:
+        return {"": self.guideline, **{option.id: option.guideline for option in self.options}}
 
     def to_options(self) -> list[dict[str, Any]]:
         return [
@@ -99,6 +105,11 @@ class NoulPart(_QuestionPart):
     no: Prose = ""
     yes_examples: Examples = Field(default_factory=list)
     no_examples: Examples = Field(default_factory=list)
+    yes_guideline: GuidelineText = ""
+    no_guideline: GuidelineText = ""
+
+    def guidelines(self) -> dict[str, str]:
+        return {"": self.guideline, "true": self.yes_guideline, "false": self.no_guideline}
 
     def to_options(self) -> list[dict[str, Any]]:
         return [
@@ -117,6 +128,10 @@ class ScorePart(_QuestionPart):
     kind: Literal["score"]
     levels: Annotated[list[Name], Field(min_length=2, max_length=10)]
     level_examples: list[Examples] = Field(default_factory=list, max_length=10)
+    level_guidelines: list[GuidelineText] = Field(default_factory=list, max_length=10)
+
+    def guidelines(self) -> dict[str, str]:
+        return {"": self.guideline, **{str(level): text for level, text in enumerate(self.level_guidelines)}}
 
     def to_options(self) -> list[dict[str, Any]]:
         examples = self.level_examples or [[] for _ in self.levels]
@@ -126,6 +141,8 @@ class ScorePart(_QuestionPart):
         yield from _alike((f"{path}.levels[{i}]", level) for i, level in enumerate(self.levels))
         if self.level_examples and len(self.level_examples) != len(self.levels):
             yield FieldProblem(f"{path}.level_examples", "must have one list for each level")
+        if self.level_guidelines and len(self.level_guidelines) != len(self.levels):
+            yield FieldProblem(f"{path}.level_guidelines", "must have one text for each level")
 
 
 class Definition(Part):
@@ -146,6 +163,16 @@ class Definition(Part):
             if isinstance(question, ChoicePart) and question.routing
             for option in question.options
             if option.tag is not None
+        }
+
+    @property
+    def guidelines(self) -> dict[tuple[str, str], str]:
+        """What people read, by question and option; "" is the question as a whole. Empty texts are left out."""
+        return {
+            (part.id, option): text
+            for part in self.questions
+            for option, text in part.guidelines().items()
+            if text.strip()
         }
 
     def to_questions(self) -> list[Question]:

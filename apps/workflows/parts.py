@@ -53,6 +53,9 @@ Instructions = Annotated[str, StringConstraints(min_length=1, max_length=20_000)
 Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(storable)]
 Example = Annotated[str, StringConstraints(min_length=1, max_length=20_000), AfterValidator(written)]
 Examples = Annotated[list[Example], Field(max_length=100)]
+LONGEST_GUIDELINE = 10_000
+GuidelineText = Annotated[str, StringConstraints(max_length=LONGEST_GUIDELINE), AfterValidator(storable)]
+"""Markdown for people; no model reads it. "" is none."""
 
 
 class Part(BaseModel):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.routing.types import TextOverride
-from apps.routing.words import Phrase, ScannedText, fold
+from apps.routing.words import Phrase, ScannedText, find_spans, fold
 
 from .situations import codes, route_of, rules
 
@@ -125,3 +126,34 @@ def test_a_hostile_megabyte_takes_no_time(text: str) -> None:
 def test_a_word_is_found_between_any_two_texts(before: str, after: str) -> None:
     assert is_found("refund", f"{before} Refund {after}")
     assert fold(fold(before)) == fold(before)
+
+
+def words_marked(text: str, *phrases: str) -> list[str]:
+    return [text[start:end] for start, end in find_spans(text, [Phrase.of(phrase) for phrase in phrases])]
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases", "found"),
+    [
+        ("Please REFUND the contracts, réfund.", ("refund", "contract*"), ["REFUND", "contracts", "réfund"]),
+        ("أريد إلغاء العَقْدَ والعقود", ("عقد", "عقود"), ["العَقْدَ", "والعقود"]),
+        ("我要退款谢谢", ("退款",), ["退款"]),
+        ("re\u200bfund me", ("refund",), ["re\u200bfund"]),
+        ("I want my money back now", ("my money", "money back"), ["my money back"]),
+        ("refunding", ("refund",), []),
+        ("", ("refund",), []),
+    ],
+)
+def test_where_words_stand(text: str, phrases: tuple[str, ...], found: list[str]) -> None:
+    assert words_marked(text, *phrases) == found
+
+
+@given(
+    st.text(alphabet="abc اعقدلوب 退款\u0651-é", max_size=40),
+    st.sampled_from(["a", "b*", "عقد", "退款", "a b"]),
+)
+def test_marked_is_what_a_rule_finds(text: str, written: str) -> None:
+    spans = find_spans(text, [Phrase.of(written)])
+    assert bool(spans) == is_found(written, text)
+    assert all(is_found(written, text[start:end]) for start, end in spans)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
