@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from django.db import connection
+from django.http import QueryDict
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.core.errors import InvalidInput
+from apps.items.models import Item, ItemContent
+from apps.reviews.forms_queue import filter_of
+from apps.reviews.models import ReviewTask
+from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker, bounded
+from apps.reviews.standing import waiting_for
+from apps.workflows.models import Workflow
+from tests.factories import make_task
+from tests.reviews.queue_people import gets
+
+
+def test_it_works(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow, label="spam")
+    lead = make_task(workflow, label="lead")
+    assert gets(rosa, workflow, QueueFilter(label="lead")) == lead
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"label": "lead"},
+        {"reason": "low_confidence"},
+        {"language": "de"},
+        {"source": "mail"},
+        {"older_than_h": 2},
+        {"text": "100% grünen"},
+        {"text": "named-1"},
+    ],
+)
+def test_each_part_finds_its_own(workflow: Workflow, rosa: User, wanted: dict[str, Any]) -> None:
+    make_task(workflow, kind="audit", label="lead", language="en")
+    right = make_task(workflow, label="lead", language="de-AT")
+    ItemContent.objects.filter(item=right.item).update(text="mit 100% GRÜNEN")
+    Item.objects.filter(pk=right.item_id).update(source="mail", external_id="named-1")
+    ReviewTask.objects.exclude(pk=right.pk).update(created_at=timezone.now() - timedelta(hours=1))
+    ReviewTask.objects.filter(pk=right.pk).update(created_at=timezone.now() - timedelta(hours=3))
+    assert gets(rosa, workflow, QueueFilter(**wanted)) == right
+
+
+@pytest.mark.parametrize("wanted", [{"label": "spam"}, {"reason": "low_confidence"}])
+def test_a_blind_task_is_found_by_nothing_the_model_said(
+    workflow: Workflow, rosa: User, wanted: dict[str, str]
+) -> None:
+    make_task(workflow, label="spam", kind="audit")
+    make_task(workflow, label="spam", blind=True)
+    assert gets(rosa, workflow, QueueFilter(**wanted)) is None
+
+
+@pytest.mark.parametrize("text", ["%", "_", "\\", "a' OR true --"])
+def test_signs_mean_themselves(workflow: Workflow, rosa: User, text: str) -> None:
+    make_task(workflow)
+    assert gets(rosa, workflow, QueueFilter(text=text)) is None
+
+
+def test_what_lies_on_the_desk_already_need_not_match(workflow: Workflow, rosa: User) -> None:
+    first, second = make_task(workflow, label="spam"), make_task(workflow, label="lead")
+    assert gets(rosa, workflow) == first
+    assert gets(rosa, workflow, QueueFilter(label="lead")) == second
+    assert gets(rosa, workflow, QueueFilter(label="spam")) == first
+
+
+def test_a_filter_reads_back_what_it_writes(workflow: Workflow) -> None:
+    wanted = QueueFilter("lead", "high_cost", "pt-BR", "a&b=c", 5, "ü 100% &c")
+    assert filter_of(QueryDict(wanted.query), workflow) == wanted
+    assert set(parse_qs(wanted.query)) == {"label", "reason", "language", "source", "older_than_h", "q"}
+    assert (filter_of(QueryDict(""), workflow), EVERYTHING.query) == (EVERYTHING, "")
+
+
+@pytest.mark.parametrize(
+    "query", ["label=nowhere", "older_than_h=soon", "older_than_h=-1", "language=English", "reason=x"]
+)
+def test_what_cannot_be_read_is_not_everything(workflow: Workflow, query: str) -> None:
+    assert filter_of(QueryDict(query), workflow) is None
+
+
+def test_a_search_ends_in_time(workflow: Workflow, rosa: User) -> None:
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    with pytest.raises(InvalidInput, match="too long"), bounded(QueueFilter(text="x"), limit_s=0.001):
+        sleep_in_the_database()
+
+
+def sleep_in_the_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(5)")
+
+
+def test_why_there_is_nothing(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow, label="spam")
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    waiting = waiting_for(seeker, QueueFilter(label="lead"))
+    assert (waiting.filtered, waiting.free, waiting.open) == (1, 0, 1)
