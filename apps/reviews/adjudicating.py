@@ -30,22 +30,34 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """`given` is None where the person did not answer the question."""
+
+    person: Person
+    given: Given | None
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One question; `given` in the order of the people, None where somebody did not answer it."""
+    """One question; cells in the order of the people."""
 
     key: str
     is_asked: bool
-    given: tuple[Given | None, ...]
+    cells: tuple[Cell, ...]
 
     @property
     def differs(self) -> bool:
-        return len({each.value for each in self.given if each}) > 1
+        return len({cell.given.value for cell in self.cells if cell.given}) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
     people: tuple[Person, ...]
     rows: tuple[Row, ...]
+
+    @property
+    def has_notes(self) -> bool:
+        return any(person.note for person in self.people)
 
     @property
     def why(self) -> str:
@@ -58,19 +70,22 @@ class Adjudication:
 def adjudication_of(task: ReviewTask, questions: Sequence[Question]) -> Adjudication:
     """Answers in force, the first given first. Only for who was called to decide: it is all that blindness hides."""
     found = task.reviews.filter(taken_back_at=None).select_related("user").order_by("created_at", "id")
-    reviews = list(found.prefetch_related("answers"))
+    reviews = [
+        (Person(each.user.username, each.created_at, each.seconds, each.note), each)
+        for each in found.prefetch_related("answers")
+    ]
+    rows = [
+        Row(
+            question.key,
+            question.key in task.asked,
+            tuple(Cell(person, _given(question, review)) for person, review in reviews),
+        )
+        for question in questions
+    ]
     return Adjudication(
-        people=tuple(
-            Person(each.user.username, each.created_at, each.seconds, each.note) for each in reviews
-        ),
-        rows=tuple(row for question in questions if (row := _row(task, question, reviews)) is not None),
+        people=tuple(person for person, _ in reviews),
+        rows=tuple(row for row in rows if row.is_asked or any(cell.given for cell in row.cells)),
     )
-
-
-def _row(task: ReviewTask, question: Question, reviews: Sequence[Review]) -> Row | None:
-    given = tuple(_given(question, review) for review in reviews)
-    is_asked = question.key in task.asked
-    return Row(question.key, is_asked, given) if is_asked or any(given) else None
 
 
 def _given(question: Question, review: Review) -> Given | None:

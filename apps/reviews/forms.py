@@ -82,9 +82,14 @@ class AnswerForm(LeaseForm):
                 value=value.removeprefix(_OPTION) if value.startswith(_OPTION) else None,
                 none_of_these=value == _NONE,
                 cannot_tell=value == _CANNOT_TELL,
-                said=str(self._sent.get(f"{_SAID}{key}", "")).strip(),
+                said=self._said(key),
             )
         return answers
+
+    def _said(self, key: str) -> str:
+        """Without a script both fields for it are sent: the last that was filled in."""
+        typed = [str(text).strip() for text in self._sent.getlist(f"{_SAID}{key}")]
+        return next((text for text in reversed(typed) if text), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def test_who_decides_sees_answers_side_by_side_and_no_model(
     assert shown.adjudication is not None
     assert [person.note for person in shown.adjudication.people] == ["She asks for prices", ""]
     [row] = shown.adjudication.rows
-    assert [(each.value, each.said) for each in row.given if each] == [
+    assert [(each.value, each.said) for cell in row.cells if (each := cell.given)] == [
         ("Qualified lead", ""),
         ("Cannot tell", "Unreadable"),
     ]
