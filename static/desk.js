@@ -67,10 +67,17 @@ function settleSaid() {
   }
 }
 
+// By a key into what it opened: its first field, now or when it has come.
+function enter(summary) {
+  const field = summary.parentElement.querySelector("textarea, select, input:not([type=hidden])");
+  (summary.parentElement.open && field ? field : summary).focus();
+}
+
 function openPanel(panel) {
   panel.open = true;
   settleSaid();
-  firstField(panel).focus();
+  panel.scrollIntoView({ block: "nearest" });
+  firstField(panel).focus({ preventScroll: true });
 }
 
 document.addEventListener("toggle", (event) => {
@@ -99,7 +106,7 @@ document.addEventListener("pressed-by-key", (event) => {
   if (target.matches("[data-else] > summary")) {
     if (target.parentElement.open) openPanel(target.parentElement);
   } else if (target.matches("summary")) {
-    target.parentElement.querySelector("textarea, input[type=radio]")?.focus();
+    enter(target);
   } else if (target.matches("input[type=radio]") && isWordy(target)) {
     firstField(target.closest(".elses").querySelector(`[data-said="${target.value}"]`)).focus();
   } else if (target.matches("input[type=radio]")) {
@@ -325,7 +332,10 @@ function settleIn({ isFirst }) {
 }
 
 document.addEventListener("htmx:afterSettle", (event) => {
-  if (event.detail.elt.id !== "desk") return;
+  const { elt } = event.detail;
+  const summary = elt.closest("details")?.querySelector("summary");
+  if (summary && summary === document.activeElement && elt.querySelector("textarea, select")) enter(summary);
+  if (elt.id !== "desk") return;
   settleIn({ isFirst: false });
   keepUp();
 });

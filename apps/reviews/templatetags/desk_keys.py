@@ -51,6 +51,6 @@ def key_table(context: Context) -> list[tuple[str, list[dict[str, Any]]]]:
             if keys[each.id] and not each.id.startswith("option_")
         ]
         if group == "Answer":
-            rows.insert(1, {"caps": options, "says": SAYS_OPTIONS})
+            rows.insert(1, {"caps": options, "are_many": True, "says": SAYS_OPTIONS})
         table.append((group, rows))
     return table
