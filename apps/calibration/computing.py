@@ -9,6 +9,8 @@ Inputs and results are JSON as `CalibrationRun` stores them. An entry of `inputs
     is_due, due_on              whether this run may try; else the day from which the schedule does, as text
     cost_threshold              the probability below which acting costs more than a review
     start_on, end_on, weeks     days counted; `end_on` null: none yet
+    is_forced                   to be tried however few its answers are
+    is_full                     whether waiting adds hardly any answers (see `fair_chance`)
     drawn, unanswered, pending  audits; reviews and audits that wait
     rows                        [bin, stratum, items, labelled, wrong, pi_sum], one a bin and stratum
 """
@@ -22,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from apps.calibration.fair_chance import FULL_WEEKS, certifying_chance
 from apps.core.errors import Conflict
 from apps.stats.certificates import (
     FORMULA_VERSION,
@@ -31,6 +34,7 @@ from apps.stats.certificates import (
     certify,
 )
 from apps.stats.costs import cheapest_certified
+from apps.stats.intervals import MAX_AUDITS, plan_audits
 from apps.stats.thresholds import (
     GRID,
     BinCount,
@@ -47,7 +51,11 @@ Json = dict[str, Any]
 
 
 def compute(inputs: Mapping[str, Any], formula: str = FORMULA_VERSION) -> list[Json]:
-    """One result a label, in the order of the inputs. Raises Conflict for a formula this version does not have."""
+    """One result a label, in the order of the inputs; `settings` says what is promised, and since first attempts wait
+    for a fair chance also with what `power`, at which `assumed` share of the target.
+
+    Raises Conflict for a formula this version does not have.
+    """
     if formula != FORMULA_VERSION:
         raise Conflict(f"It was computed by the formula {formula}; this version has {FORMULA_VERSION}.")
     return [_result(entry, inputs["settings"]) for entry in inputs["labels"]]
@@ -65,13 +73,16 @@ def _result(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> Json:
         unanswered=entry["unanswered"],
     )
     could = _could_pass(counts, entry)
-    cost = _cost_test(counts, entry, found) if could and entry["is_due"] else None
+    waits_for = _waits_for(counts, entry, settings) if could else None
+    is_attempt = could and entry["is_due"] and waits_for is None
+    cost = _cost_test(counts, entry, found) if is_attempt else None
     chosen = cheapest_certified(found.certified, entry["cost_threshold"])
     return {
         "label": entry["label"],
         "outcome": _outcome(found),
-        "is_attempt": could and entry["is_due"],
+        "is_attempt": is_attempt,
         "could_pass": could,
+        "waits_for": waits_for,
         "start": found.start,
         "last": found.last,
         "certified": list(found.certified),
@@ -85,7 +96,9 @@ def _result(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> Json:
         "target_at_start": found.target_at_start,
         "steps": [asdict(step) for step in found.walked],
         "cost_test": cost,
-        "sentence": _sentence(entry, settings, found, is_reading=could and not entry["is_due"]),
+        "sentence": _sentence(
+            entry, settings, found, _why_reading(entry, counts, waits_for) if could else ""
+        ),
     }
 
 
@@ -95,6 +108,7 @@ def _nothing(entry: Mapping[str, Any]) -> Json:
         "outcome": None,
         "is_attempt": False,
         "could_pass": False,
+        "waits_for": None,
         "certified": [],
         "chosen": None,
         "steps": [],
@@ -119,6 +133,33 @@ def _could_pass(counts: Counts, entry: Mapping[str, Any]) -> bool:
         return False
     agreed = replace(counts, reviewed=_agreed(counts.reviewed), audited=_agreed(counts.audited))
     return bool(two_stratum_bounds(agreed, delta)[start] <= alpha)
+
+
+def _waits_for(counts: Counts, entry: Mapping[str, Any], settings: Mapping[str, Any]) -> int | None:
+    """About how many answers give a fair chance, where that is worth waiting for; None where an attempt is.
+
+    Only the first waits: it may spend three fifths of everything, and later ones have a schedule.
+    """
+    # Runs from before attempts waited do not say by what.
+    if "power" not in settings or entry["attempt"] > 1 or entry["is_forced"] or entry["is_full"]:
+        return None
+    alpha, delta, error = entry["target_error"], entry["delta"], settings["assumed"] * entry["target_error"]
+    if certifying_chance(counts, alpha=alpha, delta=delta, error=error) >= settings["power"]:
+        return None
+    plan = plan_audits(alpha, error, delta, settings["power"])
+    return plan.n if plan else MAX_AUDITS
+
+
+def _why_reading(entry: Mapping[str, Any], counts: Counts, waits_for: int | None) -> str:
+    """Why nothing is tried though it could pass; "" where it is."""
+    if not entry["is_due"]:
+        return f"attempt {entry['attempt']} is due on {entry['due_on']}."
+    if waits_for is None:
+        return ""
+    return (
+        f"attempt {entry['attempt']} waits for a fair chance, with {waits_for:,} answers or so (there are "
+        f"{int(counts.labelled[0]):,}) or those of {FULL_WEEKS} weeks."
+    )
 
 
 def _agreed(stratum: Stratum) -> Stratum:
@@ -181,7 +222,7 @@ def _weeks_more(entry: Mapping[str, Any], found: LabelCertificate) -> float | No
 
 
 def _sentence(
-    entry: Mapping[str, Any], settings: Mapping[str, Any], found: LabelCertificate, *, is_reading: bool
+    entry: Mapping[str, Any], settings: Mapping[str, Any], found: LabelCertificate, why_reading: str
 ) -> str:
     start_on = date.fromisoformat(entry["start_on"])
     # What is promised holds over all attempts together; this one spends a part of it.
@@ -196,9 +237,4 @@ def _sentence(
         sentence += f" The confidence is for all {settings['labels']} labels at once."
     if entry["end_on"] is None and entry["pending"]:
         sentence += f" {entry['pending']:,} reviews and checks wait for an answer."
-    if is_reading:
-        sentence = (
-            f"A reading, which certifies nothing: attempt {entry['attempt']} is due on {entry['due_on']}. "
-            f"{sentence}"
-        )
-    return sentence
+    return f"A reading, which certifies nothing: {why_reading} {sentence}" if why_reading else sentence

@@ -1,8 +1,8 @@
-"""When a label is worth an attempt: each one spends, and what is spent on too few answers is missing later.
+"""When a label is worth its first attempt, which spends most of what all may: spent on too few answers, it is missing.
 
-It is when its answers would certify it with a chance of `POWER` if its error were `ASSUMED` of the target, the planner's
-error for a label nobody knows (recalibration.md section 5.2), or when waiting adds hardly any answers. Only counts of
-answers enter, never what they said, so the promise holds whatever comes of it.
+It is when its answers would certify it with a chance of `POWER` if its error were `ASSUMED` of the target, as the
+planner assumes of a label nobody knows (recalibration.md section 5.2), or when waiting adds hardly any answers. Only
+counts of answers enter, never what they said, so the promise holds whatever comes of it.
 """
 
 from __future__ import annotations

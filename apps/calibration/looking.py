@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,7 @@ from apps.calibration.certs import in_force_under, settings_of
 from apps.calibration.computing import Json, compute
 from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_labels
 from apps.calibration.evidence import Basis, basis_for, window_days
+from apps.calibration.fair_chance import ASSUMED, FULL_WEEKS, POWER
 from apps.calibration.models import CalibrationSettings, Certificate
 from apps.calibration.recalibration import refusal
 from apps.core.errors import Conflict, FieldProblem, InvalidInput
@@ -95,7 +96,7 @@ def _inputs(
     return {
         "forced": sorted(forced),
         "window": {"start_on": start_on.isoformat(), "end_on": end_on.isoformat(), "weeks": WINDOW_WEEKS},
-        "settings": {"confidence": settings.confidence, "scope": settings.scope, "labels": promised},
+        "settings": settings_entry(settings, promised),
         "labels": [
             {
                 "label": label,
@@ -110,10 +111,21 @@ def _inputs(
                     now,
                     is_forced=label in forced,
                 ),
-                **counts_entry(counted.get(label, nothing)),
+                **counts_entry(counted.get(label, nothing), end_on),
             }
             for label in labels
         ],
+    }
+
+
+def settings_entry(settings: CalibrationSettings, labels: int) -> Json:
+    """What is promised, and when an attempt is worth making (see `fair_chance`)."""
+    return {
+        "confidence": settings.confidence,
+        "scope": settings.scope,
+        "labels": labels,
+        "power": POWER,
+        "assumed": ASSUMED,
     }
 
 
@@ -167,16 +179,18 @@ def attempt_entry(
         "next_delta": attempt_delta(delta, attempts.next + 1),
         # By days: a run of the night is a minute earlier or later than the last one.
         "is_due": is_forced or due_on <= today,
+        "is_forced": is_forced,
         "due_on": due_on.isoformat(),
     }
 
 
-def counts_entry(counts: LabelCounts) -> Json:
+def counts_entry(counts: LabelCounts, today: date) -> Json:
     """The part of an entry that says what was counted."""
     return {
         "start_on": counts.start_on.isoformat(),
         "end_on": counts.end_on.isoformat() if counts.end_on else None,
         "weeks": counts.weeks,
+        "is_full": counts.start_on <= today - timedelta(weeks=FULL_WEEKS),
         "drawn": counts.drawn,
         "unanswered": counts.unanswered,
         "pending": counts.pending,

@@ -21,6 +21,7 @@ from apps.calibration.counts import WINDOW_WEEKS
 from apps.calibration.daycounts import refresh
 from apps.calibration.evidence import Basis, basis_for, window_days
 from apps.calibration.expiring import CHECKED_WITHIN, LEAST_CHECKS
+from apps.calibration.fair_chance import ASSUMED, POWER
 from apps.calibration.looking import risk_of_a_label
 from apps.calibration.recalibration import refusal
 from apps.calibration.replaying import median_seconds
@@ -34,9 +35,6 @@ from apps.stats.thresholds import grid_bin, start_mass
 from apps.workflows.models import Workflow
 from apps.workflows.selectors import current_question_set
 
-POWER = 0.80
-ASSUMED = 0.5
-"""Of the target: the error assumed for a label that too few answers speak of."""
 DEAREST = 0.8
 """Of the target: at a likely error above it checks run into many thousands, and no plan is made."""
 LARGEST_STEP = 3

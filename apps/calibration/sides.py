@@ -29,7 +29,7 @@ from apps.calibration.evidence import (
     same_gates_but_one_hold,
     window_days,
 )
-from apps.calibration.looking import attempt_entry, counts_entry, risk_of_a_label
+from apps.calibration.looking import attempt_entry, counts_entry, risk_of_a_label, settings_entry
 from apps.calibration.models import Certificate
 from apps.calibration.side_attempts import attempts_by_side, sides_in_force
 from apps.policies.models import Policy
@@ -154,13 +154,14 @@ def _in_force(
         low=hold["low"],
         high=hold["high"],
         asked=(asked[0], asked[1]),
-        settings={"confidence": chosen.confidence, "scope": chosen.scope, "labels": len(SIDES)},
+        settings=settings_entry(chosen, len(SIDES)),
     )
 
 
 def look_at_hold(hold: HoldInForce, now: datetime) -> HoldLook:
     counted = count_sides(_basis(hold, now))
-    entries = [entry | counts_entry(counted[entry["label"]]) for entry in hold.asked]
+    today = window_days(hold.policy.workflow, now, WINDOW_WEEKS)[1]
+    entries = [entry | counts_entry(counted[entry["label"]], today) for entry in hold.asked]
     results = compute({"labels": entries, "settings": hold.settings})
     return HoldLook(hold, (entries[0], entries[1]), (results[0], results[1]))
 
@@ -206,7 +207,7 @@ WITH routed AS MATERIALIZED (
                 ELSE width_bucket(-p, %(lows)s::float8[]) END AS bin
     FROM routed CROSS JOIN (VALUES ('true'), ('false')) AS each (side)
     LEFT JOIN reviews_label label ON label.item_id = routed.item_id AND label.question_id = %(question)s
-        AND label.taken_back_at IS NULL AND label.source <> 'import'
+        AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
 )
 """
 _FIRST_DAY = """

@@ -27,7 +27,7 @@ from tests.factories import NOW, RULES, make_policy
 
 pytestmark = pytest.mark.django_db
 
-AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 300
+AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 600
 
 
 def certify(workflow: Workflow) -> Certificate:
@@ -72,7 +72,7 @@ def test_an_alarm_resets_and_drops_what_was_counted(workflow: Workflow) -> None:
     end_certificate(certify(workflow), Certificate.Ended.ALARM, NOW)
     assert certificate_in_force(workflow, "lead") is None
     assert (next_attempt(workflow), entry(workflow)["rows"]) == (1, [])
-    assert count_labels(workflow=workflow, now=NOW)["lead"].answered == 300
+    assert count_labels(workflow=workflow, now=NOW)["lead"].answered == 600
 
 
 def test_an_alarm_of_the_whole_queue_resets_the_labels_it_names(workflow: Workflow) -> None:

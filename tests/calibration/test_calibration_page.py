@@ -78,7 +78,7 @@ def test_a_threshold_that_is_not_certified_is_told(client: Client, workflow: Wor
     Policy.objects.filter(workflow=workflow).update(status="retired")
     rule = {"threshold": 0.95, "autonomy": "audited", "target_error": 0.05}
     make_policy(workflow, RULES | {"labels": {"spam": rule}}, version=2)
-    insert(workflow, *[replace(REVIEWED, p=0.8)] * 150)
+    insert(workflow, *[replace(REVIEWED, p=0.8)] * 600)
     client.post(f"{PAGE}recalibrate/")
     assert "The threshold in force, 95 %, is none of the certified ones" in read(client)
 

@@ -37,7 +37,7 @@ def words(response: object) -> str:
 
 
 def test_it_works(client: Client, workflow: Workflow) -> None:
-    insert(workflow, 200)
+    insert(workflow, 600)
     asked = words(client.get(ASK))
     assert "Spam 1 3.04 % Would be tried" in asked
     assert asked.count("Too few answers: not tried, nothing spent") == 2
@@ -47,14 +47,14 @@ def test_it_works(client: Client, workflow: Workflow) -> None:
 
 
 def test_looking_spends_nothing(client: Client, workflow: Workflow) -> None:
-    insert(workflow, 200)
+    insert(workflow, 600)
     for address in (PAGE, ASK, PAGE):
         client.get(address)
     assert CalibrationRun.objects.count() == Certificate.objects.count() == 0
 
 
 def test_the_page_shows_what_is_in_force(client: Client, workflow: Workflow) -> None:
-    insert(workflow, 200)
+    insert(workflow, 600)
     client.post(ASK)
     page = words(client.get(PAGE))
     assert "Certificates and attempts (1)" in page
@@ -71,7 +71,7 @@ def test_nothing_due_spends_nothing(client: Client, workflow: Workflow) -> None:
 
 
 def test_a_label_before_its_time_is_tried_knowingly(client: Client, workflow: Workflow) -> None:
-    insert(workflow, 200)
+    insert(workflow, 600)
     client.post(ASK)
     assert "Try all the same: this spends attempt 2" in words(client.get(ASK))
     client.post(ASK, {"forced": ["spam", "no such label"]})

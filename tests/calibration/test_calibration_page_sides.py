@@ -40,7 +40,7 @@ def words(client: Client, address: str) -> str:
 
 
 def test_it_works(client: Client, workflow: Workflow) -> None:
-    past(workflow, 400)
+    past(workflow, 600)
     page = words(client, f"{PAGE}?question=money")
     assert "the probability of a yes lies between 10 % and 90 %" in page
     assert "Automation and error: Money, yes" in page
@@ -49,14 +49,14 @@ def test_it_works(client: Client, workflow: Workflow) -> None:
 
 
 def test_a_run_says_what_it_spends_on_sides(client: Client, workflow: Workflow) -> None:
-    past(workflow, 400)
+    past(workflow, 600)
     page = words(client, f"{PAGE}recalibrate/")
     assert "Money , yes 1 3.04 % Would be tried" in page
     assert "Money , no 1 3.04 % Too few answers" in page
 
 
 def test_certified_limits_are_proposed(client: Client, workflow: Workflow) -> None:
-    past(workflow, 400)
+    past(workflow, 600)
     client.post(f"{PAGE}recalibrate/")
     assert "The certificates in force allow 10 % and 50 %" in words(client, f"{PAGE}?question=money")
     client.post(f"{PAGE}holds/propose/", {"question": "money"})

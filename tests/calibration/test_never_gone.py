@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def history(workflow: Workflow) -> None:
-    insert_past(workflow, [*mixed(80, 20), *[REVIEWED] * 300])
+    insert_past(workflow, [*mixed(80, 20), *[REVIEWED] * 600])
     watch_alarms(workflow=workflow, now=NOW)
     later = NOW + timedelta(days=1)
     run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=later)
@@ -39,7 +39,7 @@ def test_it_works() -> None:
 
 
 def test_an_attempt_cannot_be_made_undone(workflow: Workflow) -> None:
-    insert_past(workflow, [REVIEWED] * 300)
+    insert_past(workflow, [REVIEWED] * 600)
     run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=NOW)
     assert Certificate.objects.count() == 1
     refused("DELETE FROM calibration_certificate", "never deleted")

@@ -20,7 +20,7 @@ from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
 
-AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 300
+AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 600
 WEEK = timedelta(weeks=1)
 
 

@@ -37,6 +37,7 @@ def test_another_confidence_is_refused(
 def test_the_risk_is_shared_among_all_labels(workflow: Workflow) -> None:
     CalibrationSettings.objects.create(workflow=workflow, confidence=0.9, scope="all_labels")
     inputs = look(workflow=workflow, now=NOW).inputs
-    assert inputs["settings"] == {"confidence": 0.9, "scope": "all_labels", "labels": 3}
+    promised = {"confidence": 0.9, "scope": "all_labels", "labels": 3}
+    assert inputs["settings"] == promised | {"power": 0.8, "assumed": 0.5}
     # A third of 0.1, of which the first attempt spends 6 / pi².
     assert [round(entry["delta"], 6) for entry in inputs["labels"]] == [0.020264] * 3

@@ -82,7 +82,7 @@ def test_it_works(people: Mapping[str, User]) -> None:
 @on_real_answers
 @pytest.mark.slow
 def test_every_answer_may_be_given_at_the_desk(people: Mapping[str, User]) -> None:
-    outcome = live(recorded("banking77", "svm_softmax"), people, 4, 210, answer_at_desk)
+    outcome = live(recorded("banking77", "svm_softmax"), people, 4, 420, answer_at_desk)
     assert "card" in outcome.certified.thresholds
     assert outcome.certified.over == ()
     certificate = Certificate.objects.filter(outcome="certified").latest("id")

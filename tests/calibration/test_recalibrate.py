@@ -170,14 +170,14 @@ def test_the_command_prints_what_is_certified(workflow: Workflow) -> None:
 
 
 def test_a_dry_run_keeps_nothing(workflow: Workflow) -> None:
-    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 150))
+    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 600))
     said = run("recalibrate", "--workflow", "leads", "--dry-run")
     assert "The proposal would be: Calibration of " in said
     assert (CalibrationRun.objects.count(), Policy.objects.count()) == (0, 1)
 
 
 def test_a_run_is_kept_and_computed_again(workflow: Workflow) -> None:
-    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 150))
+    insert_past(workflow, recently([replace(REVIEWED, p=0.8)] * 600))
     said = run("recalibrate", "--workflow", "leads")
     kept = CalibrationRun.objects.get()
     assert "  attempt 1, which spends 0.0304 of the risk\n" in said

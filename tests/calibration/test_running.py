@@ -20,8 +20,8 @@ from tests.factories import NOW, RULES, make_policy
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 300
-DISPUTED = [replace(REVIEWED, label="lead", answer="spam", p=0.7)] * 100
+AGREED = [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 600
+DISPUTED = [replace(REVIEWED, label="lead", answer="spam", p=0.7)] * 200
 WEEK = timedelta(weeks=1)
 
 
@@ -107,7 +107,7 @@ def test_an_attempt_that_fails_is_spent(workflow: Workflow) -> None:
     calibrate(workflow)
     failed = history(workflow, "lead").get()
     assert (failed.outcome, failed.certified, attempt_number(*asked(workflow))) == ("not_supported", [], 2)
-    assert failed.sentence == "The checks do not support this target: 50 wrong of 350."
+    assert failed.sentence == "The checks do not support this target: 50 wrong of 650."
 
 
 def test_too_early_is_a_reading(workflow: Workflow) -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_it_works(workflow: Workflow) -> None:
-    insert_past(workflow, [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 300)
+    insert_past(workflow, [replace(REVIEWED, label="lead", answer="lead", p=0.8)] * 600)
 
     def ask() -> CalibrationRun:
         return run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=NOW)

@@ -36,7 +36,7 @@ def put_back(workflow: Workflow) -> None:
 
 
 def certified(workflow: Workflow) -> None:
-    insert_past(workflow, [REVIEWED] * 300, prefix="certified")
+    insert_past(workflow, [REVIEWED] * 600, prefix="certified")
     run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=NOW)
 
 

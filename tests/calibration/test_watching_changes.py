@@ -39,7 +39,7 @@ def other_model_answers(workflow: Workflow) -> None:
 
 
 def certify(workflow: Workflow) -> Certificate:
-    insert_past(workflow, [replace(REVIEWED, p=0.9)] * 150, prefix="past")
+    insert_past(workflow, [replace(REVIEWED, p=0.9)] * 600, prefix="past")
     run_calibration(
         workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=NOW - timedelta(days=3)
     )
