@@ -64,11 +64,13 @@ class QueuePage:
 
 
 @transaction.atomic
-def queue_page(seeker: Seeker, wanted: QueueFilter, *, after: int | None, now: datetime) -> QueuePage:
-    """Raises InvalidInput when a search for words takes too long."""
-    found = _find(seeker, wanted, after)
-    rows = _to_rows(seeker.workflow, found[:PAGE], now)
-    return QueuePage(tuple(rows), found[PAGE - 1][0] if len(found) > PAGE else None)
+def queue_page(
+    seeker: Seeker, wanted: QueueFilter, *, after: int | None, now: datetime, size: int = PAGE
+) -> QueuePage:
+    """`size` rows behind the task `after`. Raises InvalidInput when a search for words takes too long."""
+    found = _find(seeker, wanted, after, most=size + 1)
+    rows = _to_rows(seeker.workflow, found[:size], now)
+    return QueuePage(tuple(rows), found[size - 1][0] if len(found) > size else None)
 
 
 def queue_row(seeker: Seeker, task_id: int, *, now: datetime) -> QueueRow | None:
@@ -80,7 +82,7 @@ def queue_row(seeker: Seeker, task_id: int, *, now: datetime) -> QueueRow | None
     return next(iter(_to_rows(seeker.workflow, found, now)), None)
 
 
-def _find(seeker: Seeker, wanted: QueueFilter, after: int | None) -> list[tuple[int, str]]:
+def _find(seeker: Seeker, wanted: QueueFilter, after: int | None, *, most: int) -> list[tuple[int, str]]:
     condition, values = matching(seeker, wanted)
     steps = ["TRUE"]
     if after is not None:
@@ -91,7 +93,7 @@ def _find(seeker: Seeker, wanted: QueueFilter, after: int | None) -> list[tuple[
     found: list[tuple[int, str]] = []
     with bounded(wanted), connection.cursor() as cursor:
         for step in steps:
-            left = PAGE + 1 - len(found)
+            left = most - len(found)
             if left:
                 cursor.execute(_rows_sql(seeker, condition, step, most=left), seeker.values | values)
                 found += cursor.fetchall()
