@@ -41,3 +41,18 @@ def test_another_workflow_keeps_its_own(maras: Client, other_workflow: Workflow)
     maras.post(f"{SETTINGS}reading/", {})
     other_workflow.refresh_from_db()
     assert other_workflow.reads_images
+
+
+def test_fields_that_people_see_first(signed_in: SignIn, mara: User, workflow: Workflow) -> None:
+    client = signed_in(mara)
+    sent = client.post("/w/leads/settings/top-fields/", {"top-top_fields": " total \r\n\r\nfrom\ntotal"})
+    assert sent.status_code == 302
+    assert Workflow.objects.get(pk=workflow.pk).top_fields == ["total", "from"]
+    assert "total\nfrom</textarea>" in client.get("/w/leads/settings/").content.decode()
+
+
+@pytest.mark.parametrize("typed", ["x" * 101, "\n".join(map(str, range(21)))])
+def test_fields_that_are_none(typed: str, signed_in: SignIn, mara: User, workflow: Workflow) -> None:
+    refused = signed_in(mara).post("/w/leads/settings/top-fields/", {"top-top_fields": typed})
+    assert refused.status_code == 422
+    assert Workflow.objects.get(pk=workflow.pk).top_fields == []
