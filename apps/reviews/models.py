@@ -255,6 +255,10 @@ class Answer(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["review", "question"], name="answer_one_a_question"),
         ]
+        indexes: ClassVar[list[models.Index]] = [
+            # Few say something, and managers read what: the newest of them, however many answers there are.
+            models.Index(fields=["-id"], condition=~Q(said=""), name="answer_said"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.question_id}: {self.value}"

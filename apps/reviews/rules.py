@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from apps.accounts.models import User
 from apps.core.errors import FieldProblem, InvalidInput
+from apps.policies.models import Policy
 from apps.reviews.drawing import Drawn, draw_opinions
 from apps.reviews.models import ReviewRules, ReviewTask, TaskEvent
 from apps.reviews.models_rules import MOST_OPINIONS
@@ -21,6 +22,7 @@ from apps.workflows.models import Question, Workflow
 
 CHUNK = 500
 """Open tasks changed in one transaction, so that nobody's next item waits for all of them."""
+_OF_ROUTE = ("route__label", "route__decision_id", "route__policy_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,13 @@ def change_rules(*, workflow: Workflow, user: User, change: RulesChange, now: da
         created_by=user,
         created_at=now,
     )
+    shares = dict(
+        Policy.objects.filter(workflow=workflow).values_list("pk", "rules__blind_share"),
+    )
     for ids in _chunks(_unseen(workflow)):
-        _redraw(rules, ids, user, now)
-    opened = ReviewTask.objects.filter(workflow=workflow, status="open", created_at__lte=now)
-    rules.left_alone = opened.exclude(times_opened=0, reviews_done=0).count()
+        _redraw(rules, ids, shares, user, now)
+    still_open = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN)
+    rules.left_alone = still_open.exclude(_UNSEEN).count()
     rules.save(update_fields=["left_alone"])
     rules.refresh_from_db()
     return rules
@@ -98,14 +103,11 @@ def routing_labels(workflow: Workflow) -> dict[str, str]:
     return question.option_names if question else {}
 
 
+_UNSEEN = Q(stage=ReviewTask.Stage.REVIEW, times_opened=0, reviews_done=0)
+
+
 def _unseen(workflow: Workflow) -> QuerySet[ReviewTask]:
-    return ReviewTask.objects.filter(
-        workflow=workflow,
-        status=ReviewTask.Status.OPEN,
-        stage=ReviewTask.Stage.REVIEW,
-        times_opened=0,
-        reviews_done=0,
-    )
+    return ReviewTask.objects.filter(_UNSEEN, workflow=workflow, status=ReviewTask.Status.OPEN)
 
 
 def _chunks(tasks: QuerySet[ReviewTask]) -> Iterator[list[int]]:
@@ -116,51 +118,48 @@ def _chunks(tasks: QuerySet[ReviewTask]) -> Iterator[list[int]]:
 
 
 @transaction.atomic
-def _redraw(rules: ReviewRules, ids: list[int], user: User, now: datetime) -> None:
+def _redraw(
+    rules: ReviewRules, ids: list[int], shares: Mapping[int, float], user: User, now: datetime
+) -> None:
     # Whoever is taking one up this moment has it as it is.
     tasks = list(
         _unseen(rules.workflow)
         .filter(pk__in=ids)
-        .select_related("item", "route__policy")
-        .only(
-            "kind", "blind", "blind_pi", "reviews_wanted", "item__external_id", "route__label",
-            "route__decision_id", "route__policy__rules",
-        )
+        .select_related("item", "route")
+        .only("kind", "blind", "blind_pi", "reviews_wanted", "item__external_id", *_OF_ROUTE)
         .select_for_update(of=("self",), skip_locked=True)
-    )  # fmt: skip
+    )
     changed = [
-        (drawn, task.pk)
+        (drawn, task)
         for task in tasks
-        if (drawn := _drawn(rules, task)) != Drawn(task.reviews_wanted, task.blind, task.blind_pi)
+        if (drawn := _drawn(rules, task, shares)) != (task.reviews_wanted, task.blind, task.blind_pi)
     ]
-    for drawn, same in groupby(sorted(changed), key=lambda each: each[0]):
-        ReviewTask.objects.filter(pk__in=[pk for _, pk in same]).update(
+    alike: dict[Drawn, list[int]] = defaultdict(list)
+    for drawn, task in changed:
+        alike[drawn].append(task.pk)
+    for drawn, same in alike.items():
+        ReviewTask.objects.filter(pk__in=same).update(
             reviews_wanted=drawn.wanted,
             reviews_needed=drawn.wanted,
             blind=drawn.blind,
             blind_pi=drawn.blind_pi,
         )
-    wanted = {pk: drawn.wanted for drawn, pk in changed}
-    told = [
-        (task, wanted[task.pk]) for task in tasks if wanted.get(task.pk, 0) not in (0, task.reviews_wanted)
+    events = [
+        _to_event(task, drawn, user, now) for drawn, task in changed if drawn.wanted != task.reviews_wanted
     ]
-    TaskEvent.objects.bulk_create(
-        TaskEvent(
-            task=task,
-            kind=TaskEvent.Kind.MORE_OPINIONS,
-            user=user,
-            note=f"{now_wanted} answers instead of {task.reviews_wanted}",
-            created_at=now,
-        )
-        for task, now_wanted in told
-    )
-    ReviewRules.objects.filter(pk=rules.pk).update(changed_open=F("changed_open") + len(told))
+    TaskEvent.objects.bulk_create(events)
+    ReviewRules.objects.filter(pk=rules.pk).update(changed_open=F("changed_open") + len(events))
 
 
-def _drawn(rules: ReviewRules, task: ReviewTask) -> Drawn:
+def _to_event(task: ReviewTask, drawn: Drawn, user: User, now: datetime) -> TaskEvent:
+    note = f"{drawn.wanted} {'answer' if drawn.wanted == 1 else 'answers'} instead of {task.reviews_wanted}"
+    return TaskEvent(task=task, kind=TaskEvent.Kind.MORE_OPINIONS, user=user, note=note, created_at=now)
+
+
+def _drawn(rules: ReviewRules, task: ReviewTask, shares: Mapping[int, float]) -> Drawn:
     key, slug, external_id = settings.SECRET_KEY.encode(), rules.workflow.slug, task.item.external_id
-    # Read as routing did when it made the task: the model could not answer, so there was nothing to hide.
-    share = 0.0 if task.route.decision_id is None else float(task.route.policy.rules["blind_share"])
+    # As routing read it when it made the task; where the model could not answer there was nothing to hide.
+    share = 0.0 if task.route.decision_id is None else shares[task.route.policy_id]
     return draw_opinions(
         rules,
         label=task.route.label,

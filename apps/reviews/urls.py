@@ -8,6 +8,7 @@ from apps.reviews import (
     views_handing,
     views_preferences,
     views_queue,
+    views_rules,
 )
 
 app_name = "reviews"
@@ -55,6 +56,13 @@ urlpatterns = [
         "w/<slug:slug>/review/queue/<int:task_id>/priority/",
         views_queue.queue_prioritise,
         name="queue_prioritise",
+    ),
+    path("w/<slug:slug>/settings/opinions/", views_rules.opinions, name="opinions"),
+    path("w/<slug:slug>/settings/opinions/change/", views_rules.opinions_change, name="opinions_change"),
+    path(
+        "w/<slug:slug>/settings/opinions/seniors/<int:user_id>/",
+        views_rules.senior_change,
+        name="senior_change",
     ),
     path("w/<slug:slug>/items/<int:item_id>/mail/", views_content.mail_sent, name="mail_sent"),
     path("w/<slug:slug>/items/<int:item_id>/mail/frame/", views_content.mail_frame, name="mail_frame"),

@@ -39,6 +39,15 @@ def remove_member(*, workflow: Workflow, user: User, now: datetime) -> bool:
     return bool(removed)
 
 
+def set_senior(*, workflow: Workflow, user_id: int, is_senior: bool) -> Membership | None:
+    """The member, who from now on takes what others escalate or disagree on, or no longer; None when there is none."""
+    member = Membership.objects.select_related("user").filter(workflow=workflow, user=user_id).first()
+    if member is not None:
+        member.is_senior = is_senior
+        member.save(update_fields=["is_senior"])
+    return member
+
+
 def _check_manager_stays(workflow: Workflow, leaving: User) -> None:
     # Everybody who changes people of this workflow takes turns: two managers cannot remove each other at once.
     Workflow.objects.select_for_update().get(pk=workflow.pk)

@@ -46,11 +46,18 @@ def test_the_most_that_any_part_asks_for() -> None:
     assert drawn(wanted_by_label={"lead": 5}) == Drawn(1, False, 0.8)
 
 
-def test_blindness_that_chance_decided_has_its_chance() -> None:
-    by_second = drawn(second=0.05, second_share=0.1)
-    assert by_second == Drawn(2, True, pytest.approx(1 - 0.8 * 0.9))
-    assert drawn(blind=0.1, second_share=0.1) == Drawn(1, True, pytest.approx(0.28))
-    assert drawn(second_share=0.1) == Drawn(1, False, pytest.approx(0.72))
+@pytest.mark.parametrize(
+    ("draws", "expected"),
+    [
+        ({"second": 0.05}, (2, True, 0.28)),
+        ({"blind": 0.1}, (1, True, 0.28)),
+        ({}, (1, False, 0.72)),
+    ],
+)
+def test_blindness_that_chance_decided_has_its_chance(
+    draws: dict[str, float], expected: tuple[int, bool, float]
+) -> None:
+    assert drawn(**draws, second_share=0.1) == pytest.approx(expected)
 
 
 def test_a_check_is_blind_by_rule() -> None:
