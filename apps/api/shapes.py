@@ -74,7 +74,8 @@ class ItemIn(BaseModel):
     )
     metadata: dict[str, Any] | None = Field(
         default=None,
-        description=f"For rules and search: {limits.MAX_METADATA_KEYS} keys, {limits.MAX_METADATA_BYTES:,} bytes.",
+        description=f"For rules and search: {limits.MAX_METADATA_KEYS} keys, {limits.MAX_METADATA_BYTES:,} bytes. "
+        "`language`, a tag such as `pt-BR`, says who can read it; without it, it is in the workflow's language.",
     )
     received_at: Time | None = Field(default=None, description="When it reached you; now when left out.")
     priority: int | None = Field(
@@ -169,7 +170,10 @@ class LabelOut(BaseModel):
     source: Literal["review", "consensus", "adjudication", "import"]
     blind: bool
     inclusion_probability: float
-    reviewer: str | None
+    is_asked: bool = Field(
+        description="False: answered though nobody asked, so chosen by a person and not drawn."
+    )
+    reviewer: str | None = Field(description="Who gave the answer that settled it.")
     question_set_version: int
     created_at: datetime
     taken_back_at: datetime | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +12,10 @@ from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySe
 from psycopg.errors import QueryCanceled
 
 from apps.accounts.models import User
+from apps.core.db import ClockTimestamp
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.items.models import Item, Route
-from apps.reviews.models import Label, ReviewTask
+from apps.reviews.models import Label, Lease, ReviewTask
 from apps.reviews.selectors import hidden_from
 from apps.workflows.models import Question, Workflow
 
@@ -46,13 +48,17 @@ class ItemQuery:
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """`route` and `label` are None when there is none, and always when the item is hidden from this person."""
+    """`route` and `label` are None when there is none, and always when the item is hidden from this person.
+
+    `open_by`: the names of those who have it on their desk now.
+    """
 
     item: Item
     is_hidden: bool
     route: Route | None
     label: Label | None
     answer: str
+    open_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +162,22 @@ def _to_rows(user: User, workflow: Workflow, items: Sequence[Item]) -> list[Item
         label.item_id: label
         for label in Label.objects.filter(item__in=seen, question__is_routing=True, taken_back_at=None)
     }
-    names = label_names(workflow)
+    names, desks = label_names(workflow), _desks(ids)
     rows = []
     for item in items:
         route, label = routes.get(item.pk), labels.get(item.pk)
         value = label.value if label else route.label if route else None
         answer = names.get(value, value) if value is not None else "None of these" if label else ""
-        rows.append(ItemRow(item, item.pk in hidden, route, label, answer))
+        rows.append(ItemRow(item, item.pk in hidden, route, label, answer, tuple(desks[item.pk])))
     return rows
+
+
+def _desks(item_ids: Sequence[int]) -> defaultdict[int, list[str]]:
+    live = Lease.objects.filter(task__item__in=item_ids, expires_at__gt=ClockTimestamp())
+    people = defaultdict(list)
+    for item_id, name in live.order_by("acquired_at").values_list("task__item", "user__username"):
+        people[item_id].append(name)
+    return people
 
 
 def label_names(workflow: Workflow) -> dict[str, str]:

@@ -20,7 +20,9 @@ from apps.insights.telling import (
     told_reasons,
 )
 from apps.items.models import Decision, Item, ItemContent, Route
-from apps.reviews.models import Answer, Label, Lease, Review, ReviewTask, Skip
+from apps.reviews.adjudicating import told_value
+from apps.reviews.models import Answer, Label, Lease, Review, ReviewTask, Skip, TaskEvent
+from apps.reviews.queue_page import events_of
 from apps.reviews.selectors import is_hidden_from, names_of
 from apps.workflows.models import Question, QuestionSet
 
@@ -65,6 +67,7 @@ class TaskTold:
     asked: tuple[str, ...]
     leases: tuple[Lease, ...]
     skips: tuple[Skip, ...]
+    passed_on: tuple[TaskEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,7 @@ def _tasks(item: Item) -> Iterator[Event]:
             asked=tuple(task.asked),
             leases=tuple(lease for lease in leases if lease.task_id == task.pk),
             skips=tuple(skip for skip in skipped if skip.task_id == task.pk),
+            passed_on=tuple(events_of(task)),
         )
         yield Event(task.created_at, "task", "is-held" if task.status == ReviewTask.Status.OPEN else "", told)
 
@@ -198,7 +202,7 @@ def _to_answer(answer: Answer) -> AnswerTold:
     return AnswerTold(
         answer=answer,
         question=answer.question.key,
-        value=_value_name(answer.question, answer.value),
+        value=told_value(answer.question, answer),
         model_value="" if answer.model_value is None else _value_name(answer.question, answer.model_value),
     )
 

@@ -17,7 +17,7 @@ from apps.items.models import Item
 from apps.reviews.adjudicating import Adjudication, adjudication_of
 from apps.reviews.content import CameIn, came_in
 from apps.reviews.marking import rule_phrases
-from apps.reviews.models import Lease, Review, ReviewTask, Skip
+from apps.reviews.models import Lease, Review, ReviewTask
 from apps.routing.explain import explain, explain_blind
 from apps.routing.maps import map_probabilities
 from apps.workflows.models import Question, Workflow
@@ -158,52 +158,6 @@ def _to_desk_question(
 
 def _mapped(chances: dict[str, float], t: float) -> dict[str, float]:
     return dict(zip(chances, map_probabilities(list(chances.values()), t), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where the queue stands for one person. Counts stop at MOST_COUNTED; `is_capped` says that one did.
-
-    `last_item` is the one this person answered last today; what they took back does not count.
-    """
-
-    open: int
-    held_by_others: int
-    skipped_by_me: int
-    earliest_free_at: datetime | None
-    done_today: int
-    median_seconds: float | None
-    is_capped: bool
-    last_item: Item | None
-
-
-def queue_standing(*, user: User, workflow: Workflow, now: datetime) -> Standing:
-    """Why there is nothing for this person, or how much is left; "today" is by the workflow's time zone."""
-    open_tasks = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN)
-    held = (
-        Lease.objects.filter(task__in=open_tasks, expires_at__gt=ClockTimestamp())
-        .exclude(user=user)
-        .order_by("expires_at")
-        .values_list("expires_at", flat=True)[:MOST_COUNTED]
-    )
-    ends = list(held)
-    skipped = Skip.objects.filter(user=user, task__in=open_tasks)
-    mine = Review.objects.filter(
-        user=user, task__workflow=workflow, taken_back_at=None, created_at__gte=start_of_day(workflow, now)
-    )
-    seconds = sorted(value for value in mine.values_list("seconds", flat=True) if value is not None)
-    left = open_tasks.order_by()[:MOST_COUNTED].count()
-    last = mine.select_related("task__item").order_by("-id").first()
-    return Standing(
-        open=left,
-        held_by_others=len(ends),
-        skipped_by_me=skipped[:MOST_COUNTED].count(),
-        earliest_free_at=ends[0] if ends else None,
-        done_today=mine.count(),
-        median_seconds=seconds[len(seconds) // 2] if seconds else None,
-        is_capped=left >= MOST_COUNTED,
-        last_item=last.task.item if last else None,
-    )
 
 
 def start_of_day(workflow: Workflow, now: datetime) -> datetime:

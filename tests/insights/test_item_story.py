@@ -16,6 +16,7 @@ from apps.pipeline.acting import act_on_due_runs
 from apps.pipeline.incoming import Incoming
 from apps.pipeline.intake import add_items
 from apps.pipeline.processing import decide_waiting_items
+from apps.reviews.handing import hand_over
 from apps.reviews.leases import take_next_task
 from apps.reviews.services import SubmittedAnswer, submit_review, undo_last_review
 from apps.workflows.models import Endpoint, Workflow
@@ -248,3 +249,15 @@ def test_mapped_probabilities_stand_beside_those_the_model_gave(
     page = page_of(item, rosa, signed_in)
     assert page.count("mapped") == 2
     assert "mapped 75.0 %" in page
+
+
+def test_what_colleagues_passed_on_is_told(
+    workflow: Workflow, rosa: User, ravi: User, signed_in: SignIn
+) -> None:
+    task = make_task(workflow)
+    lease = take_next_task(user=rosa, workflow=workflow)
+    assert lease is not None
+    hand_over(user=rosa, lease_token=lease.token, to=ravi, note="<i>Yours</i>", now=NOW)
+    page = page_of(task.item, rosa, signed_in)
+    assert "Handed to <bdi>ravi</bdi> by <bdi>rosa</bdi>" in page
+    assert "&lt;i&gt;Yours&lt;/i&gt;" in page

@@ -7,6 +7,8 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.insights.items import PAGE
+from apps.reviews.leases import take_next_task
+from apps.reviews.models import Lease
 from apps.workflows.models import Endpoint, Workflow
 from tests.conftest import SignIn
 from tests.factories import NOW, make_item, make_task
@@ -79,6 +81,15 @@ def test_a_blind_item_is_shown_without_its_answer(
         rows = signed_in(person).get(ITEMS).content.decode().split("<tbody>")[1]
         assert "Quality check pending" in rows
         assert not [told for told in ("customer", "Settled", "utomatic", "70.0") if told in rows]
+
+
+def test_who_has_an_item_open_is_shown(workflow: Workflow, rosa: User, ravi: User, signed_in: SignIn) -> None:
+    make_task(workflow)
+    take_next_task(user=ravi, workflow=workflow)
+    assert "<bdi>ravi</bdi> has it open" in signed_in(rosa).get(ITEMS).content.decode()
+    assert "on your desk" in signed_in(ravi).get(ITEMS).content.decode()
+    Lease.objects.update(expires_at=NOW)
+    assert "has it open" not in signed_in(rosa).get(ITEMS).content.decode()
 
 
 def test_strangers_find_nothing(workflow: Workflow, nora: User, signed_in: SignIn) -> None:

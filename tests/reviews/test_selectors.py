@@ -6,10 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.reviews.bar import session_bar
 from apps.reviews.errors import NothingToUndo
-from apps.reviews.leases import skip_task, take_next_task
+from apps.reviews.leases import take_next_task
 from apps.reviews.models import Lease
-from apps.reviews.selectors import DeskTask, desk_task, is_hidden_from, queue_standing, start_of_day
+from apps.reviews.selectors import DeskTask, desk_task, is_hidden_from, start_of_day
 from apps.reviews.services import SubmittedAnswer, submit_review, undo_last_review
 from apps.workflows.models import Role, Workflow
 from tests.conftest import SignIn
@@ -76,25 +77,13 @@ def test_hidden_while_the_answer_can_be_taken_back(workflow: Workflow, rosa: Use
         undo_last_review(user=rosa, workflow=workflow, now=now + timedelta(seconds=11))
 
 
-def test_standing_says_why_there_is_nothing(workflow: Workflow, rosa: User, ravi: User) -> None:
-    for _ in range(2):
-        make_task(workflow)
-    lease, _ = desk(rosa, workflow)
-    skip_task(user=rosa, lease_token=lease.token, reason="", now=NOW)
-    held, _ = desk(ravi, workflow)
-    standing = queue_standing(user=rosa, workflow=workflow, now=NOW)
-    assert (standing.open, standing.held_by_others, standing.skipped_by_me) == (2, 1, 1)
-    assert standing.earliest_free_at == held.expires_at
-    assert standing.median_seconds is None
-
-
 def test_done_today_by_the_workflows_clock(workflow: Workflow, rosa: User) -> None:
     make_task(workflow)
     lease, _ = desk(rosa, workflow)
     given = {"intent": SubmittedAnswer("spam")}
     submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=3, note="", now=NOW)
-    today = queue_standing(user=rosa, workflow=workflow, now=NOW)
-    tomorrow = queue_standing(user=rosa, workflow=workflow, now=NOW + timedelta(days=1))
+    today = session_bar(user=rosa, workflow=workflow, now=NOW, counts_left=False)
+    tomorrow = session_bar(user=rosa, workflow=workflow, now=NOW + timedelta(days=1), counts_left=False)
     assert (today.done_today, today.median_seconds, tomorrow.done_today) == (1, 3, 0)
 
 
@@ -109,6 +98,6 @@ def test_the_last_answered_item_is_known_until_it_is_taken_back(workflow: Workfl
     now = timezone.now()
     given = {"intent": SubmittedAnswer("spam")}
     submit_review(user=rosa, lease_token=lease.token, answers=given, seconds=1, note="", now=now)
-    assert queue_standing(user=rosa, workflow=workflow, now=now).last_item == task.item
+    assert session_bar(user=rosa, workflow=workflow, now=now, counts_left=False).last_item == task.item
     undo_last_review(user=rosa, workflow=workflow, now=now)
-    assert queue_standing(user=rosa, workflow=workflow, now=now).last_item is None
+    assert session_bar(user=rosa, workflow=workflow, now=now, counts_left=False).last_item is None
