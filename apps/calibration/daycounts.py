@@ -51,7 +51,8 @@ _TOGETHER = """
 SELECT id FROM items_item WHERE workflow_id = %(workflow)s AND group_key <> '' AND group_key = ANY(ARRAY(
     SELECT DISTINCT group_key FROM items_item WHERE id = ANY(%(items)s::bigint[]) AND group_key <> ''))
 """
-# The items are given as values, not joined to: so it is known how few they are, and each is looked up by its key.
+# The items are given as values: it is known how few they are, and each is looked up by its key. Counts are even asked
+# for by those values alone: with statistics from before the first count, a join would compare all with all.
 # `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
 # reviewed; one that was imported, or given unasked, was not drawn. A value of NULL is "none of these", which is
 # another answer. `nth` is an item's place in its group by a keyed hash, which no answer can move.
@@ -98,7 +99,7 @@ WITH affected AS (
     UNION ALL
     SELECT {_KEY}, counted.cost, state, -1 FROM calibration_counted counted
     JOIN calibration_daycount daycount ON daycount.id = counted.count_id
-    WHERE counted.item_id IN (SELECT item_id FROM affected)
+    WHERE counted.item_id = ANY(%(items)s::bigint[])
 ), cell AS (
     INSERT INTO calibration_daycount AS had
         (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside, priced, cost)
@@ -116,7 +117,7 @@ WITH affected AS (
     RETURNING id, {_KEY}
 ), gone AS (
     DELETE FROM calibration_counted
-    WHERE item_id IN (SELECT item_id FROM affected EXCEPT SELECT item_id FROM now)
+    WHERE item_id = ANY(%(items)s::bigint[]) AND item_id NOT IN (SELECT item_id FROM now)
 ), kept AS (
     INSERT INTO calibration_counted AS had (item_id, count_id, state, cost)
     SELECT item_id, cell.id, state, now.cost FROM now JOIN cell USING ({_KEY})

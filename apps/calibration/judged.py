@@ -1,7 +1,8 @@
 """Items whose question people answered, as columns: what the model had said of each, and what people say.
 
 Of routes in force, of one question version and one model, by the day they were routed. An automatic item enters
-only if it was drawn for a check; imported answers never do. Each stands for 1 / pi items.
+only if it was drawn for a check; imported answers and those that nobody asked for never do. Each stands for 1 / pi
+items.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ SELECT decision.answers->%(key)s->>'probabilities', label.value, route.pi, route
 FROM items_route route
 JOIN items_decision decision ON decision.id = route.decision_id
 JOIN reviews_label label ON label.item_id = route.item_id AND label.question_id = %(question)s
-    AND label.taken_back_at IS NULL AND label.source <> 'import'
+    AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
 WHERE {ROUTES}
     AND (route.outcome = 'review' OR route.drawn) AND route.pi > 0 AND decision.answers ? %(key)s
 ORDER BY route.created_at DESC, route.id DESC LIMIT %(most)s
@@ -151,15 +152,13 @@ def _to_columns(rows: list[tuple[str, str | None, float, bool, date]], options: 
 
 
 def _in_order(pairs: list[list[Any]], options: list[str]) -> list[float]:
-    if len(pairs) == len(options) and all(
-        pair[0] == option for pair, option in zip(pairs, options, strict=True)
-    ):
+    if [pair[0] for pair in pairs] == options:
         return [pair[1] for pair in pairs]
     given = dict(pairs)
     return [given.get(option, 0.0) for option in options]
 
 
-# Open tasks are few whatever was answered, and an index knows them.
+# Open tasks are few whatever was answered, and an index knows them; none is older than its route.
 _OPEN = f"""
 SELECT (route.created_at AT TIME ZONE %(zone)s)::date, route.outcome = 'automatic', count(*),
        count(*) FILTER (WHERE route.drawn AND route.created_at < %(deadline)s)
@@ -167,6 +166,7 @@ FROM reviews_reviewtask task
 JOIN items_route route ON route.id = task.route_id
 JOIN items_decision decision ON decision.id = route.decision_id
 WHERE {ROUTES} AND task.workflow_id = %(workflow)s AND task.status = 'open' AND %(key)s = ANY (task.asked)
+    AND task.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
 GROUP BY 1, 2
 """  # noqa: S608 - as above
 

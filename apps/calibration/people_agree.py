@@ -43,7 +43,8 @@ class PersonFollows:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Section 1.6. Only reviews whose mode was drawn are compared: checks and shadow reviews are blind by rule.
+    """Section 1.6. Only reviews whose mode was drawn are compared: checks, shadow reviews and labels that always want
+    several opinions are blind by rule.
 
     Medians are of visible answers, None where nothing was timed. `is_quick`: to accept takes under a third of the time
     of a correction, a second sign.
@@ -66,22 +67,24 @@ JOIN reviews_reviewtask task ON task.id = review.task_id
 JOIN items_route route ON route.id = task.route_id
 JOIN items_decision decision ON decision.id = route.decision_id
 WHERE {ROUTES} AND answer.question_id = %(question)s AND answer.kind <> 'cannot_tell'
+    AND answer.is_asked AND NOT review.is_adjudication
 """
 _TWICE = f"""
 SELECT array_agg(coalesce(answer.value, '') ORDER BY review.id) {_ANSWERS} AND task.reviews_done > 1
 GROUP BY task.id HAVING count(*) > 1 ORDER BY task.id DESC LIMIT %(most)s
 """
+_DRAWN = "task.kind = 'routine' AND (task.reviews_wanted = 1 OR task.blind_pi < 1)"
+# Medians are in the last row, which is of all. One statement: to find the answers is what takes its time.
 _FOLLOWED = f"""
-SELECT review.user_id, review.blind, count(*),
-       count(*) FILTER (WHERE answer.value IS NOT DISTINCT FROM answer.model_value)
-{_ANSWERS} AND task.kind = 'routine' AND answer.model_value IS NOT NULL GROUP BY 1, 2
-"""  # noqa: S608 - put together from constants; what comes from outside are parameters
-_SECONDS = f"""
-SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY review.seconds) FILTER (WHERE answer.value = answer.model_value),
+SELECT review.user_id, review.blind, count(*) FILTER (WHERE {_DRAWN}),
+       count(*) FILTER (WHERE {_DRAWN} AND answer.value IS NOT DISTINCT FROM answer.model_value),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY review.seconds) FILTER (
-           WHERE answer.value IS DISTINCT FROM answer.model_value)
-{_ANSWERS} AND NOT review.blind AND answer.model_value IS NOT NULL
-"""  # noqa: S608 - as above
+           WHERE NOT review.blind AND answer.value = answer.model_value),
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY review.seconds) FILTER (
+           WHERE NOT review.blind AND answer.value IS DISTINCT FROM answer.model_value)
+{_ANSWERS} AND answer.model_value IS NOT NULL
+GROUP BY GROUPING SETS ((review.user_id, review.blind), ()) ORDER BY review.user_id NULLS LAST
+"""  # noqa: S608 - put together from constants; what comes from outside are parameters
 
 
 def people_agree(stretch: Stretch) -> PeopleAgree:
@@ -128,9 +131,8 @@ def _alpha(several: Sequence[Sequence[str]], *, is_score: bool) -> Alpha:
 def following(stretch: Stretch) -> Following:
     with connection.cursor() as cursor:
         cursor.execute(_FOLLOWED, stretch.to_sql())
-        rows: list[tuple[int, bool, int, int]] = cursor.fetchall()
-        cursor.execute(_SECONDS, stretch.to_sql())
-        accept_s, correct_s = cursor.fetchone()
+        *people, (*_, accept_s, correct_s) = cursor.fetchall()
+    rows: list[tuple[int, bool, int, int]] = [row[:4] for row in people]
     return Following(anchoring(*_sums(rows)), _by_person(rows), accept_s, correct_s)
 
 

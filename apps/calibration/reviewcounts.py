@@ -45,7 +45,7 @@ WITH affected AS (
     UNION ALL
     SELECT {_KEY}, state, -1 FROM calibration_countedreview counted
     JOIN calibration_reviewcount reviewcount ON reviewcount.id = counted.count_id
-    WHERE counted.item_id IN (SELECT item_id FROM affected)
+    WHERE counted.item_id = ANY(%(items)s::bigint[])
 ), cell AS (
     INSERT INTO calibration_reviewcount AS had
         (workflow_id, {_KEY}, reviews, answers, agreed, first, first_agreed, cannot_tell, without_model)
@@ -64,7 +64,7 @@ WITH affected AS (
     RETURNING id, {_KEY}
 ), gone AS (
     DELETE FROM calibration_countedreview
-    WHERE item_id IN (SELECT item_id FROM affected) AND review_id NOT IN (SELECT review_id FROM now)
+    WHERE item_id = ANY(%(items)s::bigint[]) AND review_id NOT IN (SELECT review_id FROM now)
 ), kept AS (
     INSERT INTO calibration_countedreview AS had (review_id, item_id, count_id, state, seconds)
     SELECT review_id, item_id, cell.id, state, seconds FROM now JOIN cell USING ({_KEY})
