@@ -151,7 +151,7 @@ const isOurs = (xhr) => xhr.responseText.includes('id="desk"');
 // Signed out meanwhile: the sign-in page is not an item. After signing in the answer is still here, and sent.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, requestConfig } = event.detail;
-  if (!xhr.responseURL || new URL(xhr.responseURL).pathname === requestConfig.path) {
+  if (!xhr.responseURL || new URL(xhr.responseURL).pathname === new URL(requestConfig.path, location).pathname) {
     if (!isOfAnswer(event) || !event.detail.shouldSwap || isOurs(xhr)) return;
     event.detail.shouldSwap = false;
     sendLater();
