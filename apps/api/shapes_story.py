@@ -72,24 +72,43 @@ class RouteOut(RouteSummary):
     superseded_at: datetime | None
 
 
+class TaskEventOut(BaseModel):
+    kind: Literal["handed_over", "escalated", "prioritised", "more_opinions"]
+    user: str | None = Field(description="Null: followed from the answers given.")
+    to_user: str | None
+    note: str
+    created_at: datetime
+
+
 class TaskOut(BaseModel):
     id: int
     kind: Literal["routine", "shadow", "audit"] | None = Field(description="Null while hidden.")
     status: Literal["open", "done", "cancelled"]
+    stage: Literal["review", "escalated", "adjudication"] | None = Field(
+        description="Who may take it: the later two are for seniors and managers. Null while hidden."
+    )
     blind: bool
     asked: list[str]
+    reviews_wanted: int = Field(
+        description="Opinions asked for at first; disagreement raises what is needed."
+    )
     reviews_needed: int
     reviews_done: int
     due_at: datetime
     created_at: datetime
     closed_at: datetime | None
+    events: list[TaskEventOut] = Field(
+        description="What people did with it besides answering. Empty while hidden."
+    )
 
 
 class GivenAnswerOut(BaseModel):
     question: str
     kind: Literal["accept", "correct", "none_of_these", "cannot_tell"]
-    value: str | None
+    value: str | None = Field(description="Null: cannot tell, or none of these where no option means that.")
     model_value: str | None
+    said: str = Field(description="None of these: the option proposed; cannot tell: why.")
+    is_asked: bool = Field(description="False: answered though nobody asked.")
 
 
 class ReviewOut(BaseModel):
@@ -100,6 +119,7 @@ class ReviewOut(BaseModel):
     blind: bool
     seconds: float | None
     note: str
+    is_adjudication: bool = Field(description="Given in sight of the others' answers, and decides.")
     answers: list[GivenAnswerOut]
     created_at: datetime
     taken_back_at: datetime | None

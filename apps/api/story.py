@@ -10,7 +10,7 @@ from apps.api.shapes import to_head
 from apps.api.shapes_story import StoryOut
 from apps.insights.telling import told_reasons
 from apps.items.models import Attachment, Decision, Item, Mail, Route
-from apps.reviews.models import Label, Review, ReviewTask
+from apps.reviews.models import Label, Review, ReviewTask, TaskEvent
 from apps.reviews.selectors import is_hidden_from, names_of
 from apps.routing.explain import explain
 from apps.workflows.models import QuestionSet
@@ -23,7 +23,11 @@ def story_of(*, user: User, item: Item, url: str) -> StoryOut:
     is_hidden = is_hidden_from(user=user, item=item)
     decisions = Decision.objects.filter(item=item).select_related("question_set", "endpoint").order_by("pk")
     routes = Route.objects.filter(item=item).select_related("policy", "question_set").order_by("pk")
-    tasks = list(ReviewTask.objects.filter(item=item).order_by("pk"))
+    tasks = list(
+        ReviewTask.objects.filter(item=item)
+        .prefetch_related("events__user", "events__to_user")
+        .order_by("pk")
+    )
     versions = _question_sets(item, list(routes), tasks)
     told: Json = {"decisions": [], "route": None, "superseded_routes": [], "policy_version": None}
     told |= {"reviews": [], "labels": [], "label": None, "action_runs": []}
@@ -155,13 +159,27 @@ def _to_task(task: ReviewTask, is_hidden: bool) -> Json:
         # "Audit" would tell that the policy had let it through.
         "kind": None if is_hidden else task.kind,
         "status": task.status,
+        # That it waits for a senior would tell that colleagues differ.
+        "stage": None if is_hidden else task.stage,
         "blind": task.blind,
         "asked": task.asked,
+        "reviews_wanted": task.reviews_wanted,
         "reviews_needed": task.reviews_needed,
         "reviews_done": task.reviews_done,
         "due_at": task.due_at,
         "created_at": task.created_at,
         "closed_at": task.closed_at,
+        "events": [] if is_hidden else [_to_event(event) for event in task.events.all()],
+    }
+
+
+def _to_event(event: TaskEvent) -> Json:
+    return {
+        "kind": event.kind,
+        "user": event.user.username if event.user else None,
+        "to_user": event.to_user.username if event.to_user else None,
+        "note": event.note,
+        "created_at": event.created_at,
     }
 
 
@@ -187,12 +205,15 @@ def _to_review(review: Review) -> Json:
         "blind": review.blind,
         "seconds": review.seconds,
         "note": review.note,
+        "is_adjudication": review.is_adjudication,
         "answers": [
             {
                 "question": answer.question.key,
                 "kind": answer.kind,
                 "value": answer.value,
                 "model_value": answer.model_value,
+                "said": answer.said,
+                "is_asked": answer.is_asked,
             }
             for answer in review.answers.all()
         ],
@@ -212,6 +233,7 @@ def to_label(label: Label) -> Json:
         "source": label.source,
         "blind": label.blind,
         "inclusion_probability": label.pi,
+        "is_asked": label.is_asked,
         "reviewer": label.review.user.username if label.review else None,
         "question_set_version": label.question_set.version,
         "created_at": label.created_at,

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from apps.clef.types import ModelRequest
 from apps.clef.wire import to_body
 from apps.items.models import Item
-from apps.reviews.models import Answer, Label
+from apps.reviews.models import Answer, Label, Review
 from apps.workflows.definitions import to_clef_questions
 from apps.workflows.models import QuestionSet
 
@@ -24,18 +25,33 @@ BOM = b"\xef\xbb\xbf"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 GROUPED_BY = ("group", "thread", "account", "sender")
 
+# Of the answers to a task, the one that says what the label says: with several people the last may have said otherwise.
+_SAME = (
+    Answer.objects.exclude(kind=Answer.Kind.CANNOT_TELL)
+    .alias(given=Coalesce("value", Value("")))
+    .filter(
+        given=Coalesce(OuterRef("value"), Value("")),
+        question=OuterRef("question"),
+        review__task=OuterRef("review__task"),
+        review__taken_back_at=None,
+    )
+    .order_by("-review")
+)
+_GIVEN = Review.objects.filter(task=OuterRef("review__task"), taken_back_at=None).order_by().values("task")
+
 _COLUMNS = {
     "label_id": F("id"),
     "item_id": F("item"),
     "external_id": F("item__external_id"),
     "question": F("question__key"),
     "value": F("value"),
-    "answer": Subquery(
-        Answer.objects.filter(review=OuterRef("review"), question=OuterRef("question")).values("kind")[:1]
-    ),
+    "answer": Subquery(_SAME.values("kind")[:1]),
     "source": F("source"),
     "blind": F("blind"),
     "inclusion_probability": F("pi"),
+    "is_asked": F("is_asked"),
+    "opinions": Subquery(_GIVEN.values(n=Count("*"))),
+    "said": Subquery(_SAME.values("said")[:1]),
     "reviewer": F("review__user__username"),
     "reviewed_at": F("created_at"),
     "model": F("review__task__route__decision__model"),
@@ -44,7 +60,14 @@ _COLUMNS = {
     "question_set_version": F("question_set__version"),
 }
 _ANSWERS = F("review__task__route__decision__answers")
-CSV_COLUMNS = (*list(_COLUMNS)[:11], "model_value", "model_p", *list(_COLUMNS)[11:], "text")
+_BEFORE_MODEL = list(_COLUMNS).index("model")
+CSV_COLUMNS = (
+    *list(_COLUMNS)[:_BEFORE_MODEL],
+    "model_value",
+    "model_p",
+    *list(_COLUMNS)[_BEFORE_MODEL:],
+    "text",
+)
 """The columns of a CSV, and the keys of a JSONL record but for its last two: `probabilities` and `state`."""
 
 
@@ -165,10 +188,13 @@ def _shares(options: Sequence[str], votes: Counter[str]) -> dict[str, float]:
 
 
 def _votes(item_ids: set[int]) -> dict[tuple[int, int], Counter[str]]:
-    """How many people picked which option, by item and question."""
+    """How many people picked which option on their own, by item and question."""
     votes: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
     answers = Answer.objects.filter(
-        review__task__item__in=item_ids, review__taken_back_at=None, value__isnull=False
+        review__task__item__in=item_ids,
+        review__taken_back_at=None,
+        review__is_adjudication=False,
+        value__isnull=False,
     ).exclude(kind=Answer.Kind.CANNOT_TELL)
     for item_id, question_id, value in answers.values_list("review__task__item", "question", "value"):
         votes[item_id, question_id][str(value)] += 1

@@ -7,11 +7,13 @@ import pytest
 
 from apps.accounts.models import User
 from apps.reviews.leases import take_next_task
-from apps.reviews.models import ReviewTask
+from apps.reviews.models import ReviewRules, ReviewTask
 from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Workflow
 from tests.api.conftest import Caller, caller_of
 from tests.factories import NOW, make_item, make_route, make_task
+from tests.insights.answered import answer as given
+from tests.insights.answered import cannot_tell
 
 
 def answer(user: User, task: ReviewTask, value: str) -> None:
@@ -41,6 +43,8 @@ def test_it_works(workflow: Workflow, ivan: Caller, rosa: User) -> None:
         "kind": "correct",
         "value": "lead",
         "model_value": "spam",
+        "said": "",
+        "is_asked": True,
     }
     assert (told["label"]["value"], told["label"]["inclusion_probability"]) == ("lead", 1.0)
     assert (told["action_runs"][0]["status"], told["action_runs"][0]["settings"]) == (
@@ -99,6 +103,30 @@ def test_who_has_answered_sees(workflow: Workflow, ivan_person: User) -> None:
     answer(ivan_person, task, "lead")
     told = story(caller_of(workflow, ivan_person), task.item_id)
     assert (told["hidden"], len(told["reviews"])) == (None, 1)
+
+
+def test_what_several_people_did_is_told(workflow: Workflow, ivan: Caller, rosa: User, mara: User) -> None:
+    task = make_task(workflow)
+    cannot_tell(rosa, task, said="Not for us")
+    given(mara, task, "lead")
+    told = story(ivan, task.item_id)
+    [shown] = told["tasks"]
+    assert (shown["stage"], shown["reviews_wanted"], shown["reviews_needed"]) == ("adjudication", 1, 2)
+    assert [event["kind"] for event in shown["events"]] == ["more_opinions"]
+    assert [each["answers"][0]["said"] for each in told["reviews"]] == ["Not for us", ""]
+    assert [each["is_adjudication"] for each in told["reviews"]] == [False, True]
+    assert told["label"]["source"] == "adjudication"
+
+
+def test_who_may_yet_be_asked_does_not_see_that_others_differ(
+    workflow: Workflow, ivan: Caller, rosa: User, mara: User
+) -> None:
+    ReviewRules.objects.create(workflow=workflow, consensus="unanimous", created_at=NOW)
+    task = make_task(workflow, reviews_wanted=2)
+    given(rosa, task, "lead")
+    given(mara, task, "spam")
+    [shown] = story(ivan, task.item_id)["tasks"]
+    assert (shown["stage"], shown["events"]) == (None, [])
 
 
 @pytest.mark.usefixtures("rosa")

@@ -42,6 +42,7 @@ def test_it_works(workflow: Workflow, ivan: Caller) -> None:
             "source": "review",
             "blind": False,
             "inclusion_probability": 0.5,
+            "is_asked": True,
             "reviewer": None,
             "question_set_version": 1,
             "created_at": "2026-11-30T09:00:00Z",
