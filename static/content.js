@@ -87,7 +87,8 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.elt.id === "desk") showGuidelines(!guidelines()?.hidden);
 });
 document.addEventListener("DOMContentLoaded", () => {
-  if (sessionStorage.getItem("guidelines") === "open") showGuidelines(true);
+  // Where the panel would lie over the item, a page does not begin with it.
+  if (sessionStorage.getItem("guidelines") === "open" && matchMedia("(min-width: 80rem)").matches) showGuidelines(true);
 });
 
 // --- pictures ---
