@@ -51,8 +51,8 @@ _TOGETHER = """
 SELECT id FROM items_item WHERE workflow_id = %(workflow)s AND group_key <> '' AND group_key = ANY(ARRAY(
     SELECT DISTINCT group_key FROM items_item WHERE id = ANY(%(items)s::bigint[]) AND group_key <> ''))
 """
-# The items are given as values: it is known how few they are, and each is looked up by its key. Counts are even asked
-# for by those values alone: with statistics from before the first count, a join would compare all with all.
+# The items are given as values: it is known how few they are, and each is looked up by its key. What they had added is
+# read by those values alone, once: with statistics from before the first count, a join would compare all with all.
 # `width_bucket` gives the bins of `stats.thresholds.grid_bin`. Labels are of the routing question, from people who
 # reviewed; one that was imported, or given unasked, was not drawn. A value of NULL is "none of these", which is
 # another answer. `nth` is an item's place in its group by a keyed hash, which no answer can move.
@@ -94,36 +94,38 @@ WITH affected AS (
                asked::int * {ASKED} + (asked AND answered)::int * {ANSWERED} + (asked AND differs)::int * {WRONG}
                + (asked AND undone)::int * {UNDONE} END AS state
     FROM routed
+), had AS MATERIALIZED (
+    SELECT count_id, state, -count(*) AS n, -count(cost) AS priced, -coalesce(sum(cost), 0) AS cost
+    FROM calibration_counted WHERE item_id = ANY(%(items)s::bigint[]) GROUP BY count_id, state
 ), change AS (
-    SELECT {_KEY}, cost, state, 1 AS sign FROM now
+    SELECT {_KEY}, state, 1 AS n, (cost IS NOT NULL)::int AS priced, coalesce(cost, 0) AS cost FROM now
     UNION ALL
-    SELECT {_KEY}, counted.cost, state, -1 FROM calibration_counted counted
-    JOIN calibration_daycount daycount ON daycount.id = counted.count_id
-    WHERE counted.item_id = ANY(%(items)s::bigint[])
+    SELECT {_KEY}, had.state, had.n, had.priced, had.cost
+    FROM had JOIN calibration_daycount daycount ON daycount.id = had.count_id
 ), cell AS (
-    INSERT INTO calibration_daycount AS had
+    INSERT INTO calibration_daycount AS before
         (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside, priced, cost)
-    SELECT %(workflow)s, {_KEY}, sum(sign * (state & {BESIDE} = 0)::int),
-           sum(sign * (state & {ASKED} > 0)::int), sum(sign * (state & {ANSWERED} > 0)::int),
-           sum(sign * (state & {WRONG} > 0)::int), sum(sign * (state & {UNDONE} > 0)::int),
-           sum(sign * (state & {BESIDE} > 0)::int), sum(sign * (cost IS NOT NULL)::int),
-           sum(sign * coalesce(cost, 0))
+    SELECT %(workflow)s, {_KEY}, sum(n * (state & {BESIDE} = 0)::int),
+           sum(n * (state & {ASKED} > 0)::int), sum(n * (state & {ANSWERED} > 0)::int),
+           sum(n * (state & {WRONG} > 0)::int), sum(n * (state & {UNDONE} > 0)::int),
+           sum(n * (state & {BESIDE} > 0)::int), sum(priced), sum(cost)
     FROM change GROUP BY {_KEY}
     ON CONFLICT (workflow_id, {_KEY}) DO UPDATE SET
-        items = had.items + excluded.items, asked = had.asked + excluded.asked,
-        answered = had.answered + excluded.answered, wrong = had.wrong + excluded.wrong,
-        undone = had.undone + excluded.undone, beside = had.beside + excluded.beside,
-        priced = had.priced + excluded.priced, cost = had.cost + excluded.cost
+        items = before.items + excluded.items, asked = before.asked + excluded.asked,
+        answered = before.answered + excluded.answered, wrong = before.wrong + excluded.wrong,
+        undone = before.undone + excluded.undone, beside = before.beside + excluded.beside,
+        priced = before.priced + excluded.priced, cost = before.cost + excluded.cost
     RETURNING id, {_KEY}
 ), gone AS (
     DELETE FROM calibration_counted
     WHERE item_id = ANY(%(items)s::bigint[]) AND item_id NOT IN (SELECT item_id FROM now)
 ), kept AS (
-    INSERT INTO calibration_counted AS had (item_id, count_id, state, cost)
+    INSERT INTO calibration_counted AS before (item_id, count_id, state, cost)
     SELECT item_id, cell.id, state, now.cost FROM now JOIN cell USING ({_KEY})
     ON CONFLICT (item_id) DO UPDATE
         SET count_id = excluded.count_id, state = excluded.state, cost = excluded.cost
-        WHERE (had.count_id, had.state, had.cost) IS DISTINCT FROM (excluded.count_id, excluded.state, excluded.cost)
+        WHERE (before.count_id, before.state, before.cost)
+            IS DISTINCT FROM (excluded.count_id, excluded.state, excluded.cost)
 )
 SELECT 1
 """  # noqa: S608 - put together from constants; what comes from outside are parameters

@@ -40,36 +40,38 @@ WITH affected AS (
            + (usable AND row_number() OVER (PARTITION BY task_id, usable ORDER BY review_id) = 1)::int * {FIRST}
            + cannot_tell::int * {CANNOT_TELL} + without_model::int * {WITHOUT_MODEL} AS state
     FROM given
+), had AS MATERIALIZED (
+    SELECT count_id, state, -count(*) AS n
+    FROM calibration_countedreview WHERE item_id = ANY(%(items)s::bigint[]) GROUP BY count_id, state
 ), change AS (
-    SELECT {_KEY}, state, 1 AS sign FROM now
+    SELECT {_KEY}, state, 1 AS n FROM now
     UNION ALL
-    SELECT {_KEY}, state, -1 FROM calibration_countedreview counted
-    JOIN calibration_reviewcount reviewcount ON reviewcount.id = counted.count_id
-    WHERE counted.item_id = ANY(%(items)s::bigint[])
+    SELECT {_KEY}, had.state, had.n
+    FROM had JOIN calibration_reviewcount reviewcount ON reviewcount.id = had.count_id
 ), cell AS (
-    INSERT INTO calibration_reviewcount AS had
+    INSERT INTO calibration_reviewcount AS before
         (workflow_id, {_KEY}, reviews, answers, agreed, first, first_agreed, cannot_tell, without_model)
-    SELECT %(workflow)s, {_KEY}, sum(sign),
-           sum(sign * (state & {ANSWER} > 0)::int), sum(sign * (state & {AGREED} > 0)::int),
-           sum(sign * (state & {FIRST} > 0)::int),
-           sum(sign * (state & {FIRST | AGREED} = {FIRST | AGREED})::int),
-           sum(sign * (state & {CANNOT_TELL} > 0)::int), sum(sign * (state & {WITHOUT_MODEL} > 0)::int)
+    SELECT %(workflow)s, {_KEY}, sum(n),
+           sum(n * (state & {ANSWER} > 0)::int), sum(n * (state & {AGREED} > 0)::int),
+           sum(n * (state & {FIRST} > 0)::int),
+           sum(n * (state & {FIRST | AGREED} = {FIRST | AGREED})::int),
+           sum(n * (state & {CANNOT_TELL} > 0)::int), sum(n * (state & {WITHOUT_MODEL} > 0)::int)
     FROM change GROUP BY {_KEY}
     ON CONFLICT (workflow_id, {_KEY}) DO UPDATE SET
-        reviews = had.reviews + excluded.reviews, answers = had.answers + excluded.answers,
-        agreed = had.agreed + excluded.agreed, first = had.first + excluded.first,
-        first_agreed = had.first_agreed + excluded.first_agreed,
-        cannot_tell = had.cannot_tell + excluded.cannot_tell,
-        without_model = had.without_model + excluded.without_model
+        reviews = before.reviews + excluded.reviews, answers = before.answers + excluded.answers,
+        agreed = before.agreed + excluded.agreed, first = before.first + excluded.first,
+        first_agreed = before.first_agreed + excluded.first_agreed,
+        cannot_tell = before.cannot_tell + excluded.cannot_tell,
+        without_model = before.without_model + excluded.without_model
     RETURNING id, {_KEY}
 ), gone AS (
     DELETE FROM calibration_countedreview
     WHERE item_id = ANY(%(items)s::bigint[]) AND review_id NOT IN (SELECT review_id FROM now)
 ), kept AS (
-    INSERT INTO calibration_countedreview AS had (review_id, item_id, count_id, state, seconds)
+    INSERT INTO calibration_countedreview AS before (review_id, item_id, count_id, state, seconds)
     SELECT review_id, item_id, cell.id, state, seconds FROM now JOIN cell USING ({_KEY})
     ON CONFLICT (review_id) DO UPDATE SET count_id = excluded.count_id, state = excluded.state
-        WHERE (had.count_id, had.state) <> (excluded.count_id, excluded.state)
+        WHERE (before.count_id, before.state) <> (excluded.count_id, excluded.state)
 )
 SELECT 1
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
