@@ -206,7 +206,7 @@ function restoreDraft() {
     const input = document.getElementById(id);
     if (input && text) input.value = text;
   }
-  const opened = form.querySelector(`[data-else="${CSS.escape(panel ?? "")}"]`);
+  const opened = panel && form.querySelector(`[data-else="${CSS.escape(panel)}"]`);
   if (opened) opened.open = true;
   if (sending?.lease !== desk().dataset.lease) return;
   pending = { draft: draftKey(), path: form.getAttribute("hx-post"), values: sending, tries: 0 };
