@@ -7,6 +7,7 @@ changes; to add such rows up changes no sum. So sums are exact at every moment, 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -45,7 +46,7 @@ def is_whole(*ends: datetime | None) -> bool:
 def add_up(workflow: Workflow, cursor: CursorWrapper) -> int:
     """Returns how many sums that changed; one caller at a time."""
     cursor.execute(_ADD_UP, {"workflow": workflow.pk})
-    return cursor.rowcount
+    return int(cursor.rowcount)
 
 
 def items_in(workflow: Workflow, start: datetime | None, end: datetime | None) -> int:
@@ -61,7 +62,12 @@ def runs_begun(workflow: Workflow, start: datetime | None, end: datetime | None)
 def _counted(
     workflow: Workflow, whats: list[str], start: datetime | None, end: datetime | None
 ) -> dict[str, int]:
-    values = {"workflow": workflow.pk, "whats": whats, "start": start or _FIRST, "end": end or _LAST}
+    values: dict[str, Any] = {
+        "workflow": workflow.pk,
+        "whats": whats,
+        "start": start or _FIRST,
+        "end": end or _LAST,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_COUNTED, values)
         return dict(cursor.fetchall())

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
-from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import Sum
 
 from apps.accounts.models import User
-from apps.calibration.daycounts import _REFRESH, refresh
+from apps.calibration.daycounts import refresh
 from apps.calibration.evidence import Basis, audits_of, basis_for, cells_of
 from apps.calibration.models import Counted, DayCount, Touched
 from apps.items.models import Item, Route
 from apps.reviews.models import Label
 from apps.reviews.services import undo_last_review
-from apps.stats.thresholds import GRID
 from apps.workflows.models import Workflow
 from tests.calibration.recount import recounted_audits, recounted_cells
 from tests.calibration.streams import AUDITED, REVIEWED, Past, insert_past, random_past
@@ -27,11 +23,6 @@ from tests.factories import NOW, make_task
 from tests.insights.answered import answer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-
-
-KNOWN_AS_EMPTY = """
-SELECT pg_restore_relation_stats('schemaname', 'public', 'relname', %s, 'relpages', 100, 'reltuples', 0::real)
-"""
 
 
 def basis_of(workflow: Workflow) -> Basis:
@@ -124,38 +115,6 @@ def test_an_item_noted_often_is_counted_once(workflow: Workflow) -> None:
     Label.objects.update(taken_back_at=NOW)
     assert Touched.objects.count() > 2
     assert refresh(workflow) == 2
-
-
-def test_statistics_of_empty_counts_make_no_slow_plan(workflow: Workflow) -> None:
-    """An automatic ANALYZE between the first counts leaves a table of a million rows known as empty."""
-    insert_past(workflow, [REVIEWED] * 300)
-    refresh(workflow)
-    items = list(Counted.objects.values_list("item_id", flat=True))
-    values = {
-        "workflow": workflow.pk,
-        "zone": "UTC",
-        "grid": list(GRID),
-        "items": items,
-        "inner": b"",
-        "outer": b"",
-    }
-    with connection.cursor() as cursor:
-        for table in ("counted", "daycount"):
-            cursor.execute(KNOWN_AS_EMPTY, [f"calibration_{table}"])
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {_REFRESH}", values)
-        plan = cursor.fetchone()[0]
-    assert {node["Actual Loops"] for node in scans_of(plan, "calibration_counted")} == {1}
-
-
-def scans_of(plan: Any, table: str) -> Iterator[dict[str, Any]]:
-    if isinstance(plan, list):
-        for part in plan:
-            yield from scans_of(part, table)
-    elif isinstance(plan, dict):
-        if plan.get("Relation Name") == table and "Scan" in plan["Node Type"]:
-            yield plan
-        for part in plan.values():
-            yield from scans_of(part, table)
 
 
 def test_what_the_model_could_not_answer_is_counted_apart(workflow: Workflow) -> None:
