@@ -160,12 +160,15 @@ class NoteForm(forms.Form):
 class HandOverForm(NoteForm):
     field_order = ("to", "why")
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, people: Sequence[User]) -> None:
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, people: Sequence[User], takes_focus: bool = False
+    ) -> None:
         super().__init__(data, auto_id="hand-over-%s")
         self.people = {each.username: each for each in people}
         self.fields["to"] = forms.ChoiceField(
             label="To",
             choices=[(name, name) for name in self.people],
+            widget=forms.Select(attrs={"autofocus": takes_focus}),
             error_messages={"invalid_choice": "This person cannot take this item (any more)."},
         )
         self.order_fields(self.field_order)

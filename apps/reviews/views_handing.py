@@ -31,7 +31,7 @@ def hand_over(request: PersonRequest, slug: str) -> HttpResponse:
     context = {
         "workflow": workflow,
         "lease": lease,
-        "hand_over": HandOverForm(people=handing.people_for(lease.task)),
+        "hand_over": HandOverForm(people=handing.people_for(lease.task), takes_focus=True),
         "wanted": filter_of(QueryDict(str(request.GET.get("filter", ""))), workflow),
     }
     return render(request, "reviews/hand_over.html", context, fragment="reviews/_hand_over.html")
