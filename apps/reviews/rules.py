@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts.models import User
@@ -22,7 +23,6 @@ from apps.workflows.models import Question, Workflow
 
 CHUNK = 500
 """Open tasks changed in one transaction, so that nobody's next item waits for all of them."""
-_OF_ROUTE = ("route__label", "route__decision_id", "route__policy_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,53 +117,70 @@ def _chunks(tasks: QuerySet[ReviewTask]) -> Iterator[list[int]]:
         last = ids[-1]
 
 
+class _Row(NamedTuple):
+    pk: int
+    kind: str
+    wanted: int
+    blind: bool
+    blind_pi: float
+    external_id: str
+    label: str | None
+    decision_id: int | None
+    policy_id: int
+
+
+_COLUMNS = (
+    "pk", "kind", "reviews_wanted", "blind", "blind_pi", "item__external_id", "route__label", "route__decision",
+    "route__policy",
+)  # fmt: skip
+_TELL = """
+INSERT INTO reviews_taskevent (task_id, kind, user_id, note, created_at)
+SELECT unnest(%s::bigint[]), %s, %s, %s, %s
+"""
+
+
 @transaction.atomic
 def _redraw(
     rules: ReviewRules, ids: list[int], shares: Mapping[int, float], user: User, now: datetime
 ) -> None:
     # Whoever is taking one up this moment has it as it is.
-    tasks = list(
-        _unseen(rules.workflow)
-        .filter(pk__in=ids)
-        .select_related("item", "route")
-        .only("kind", "blind", "blind_pi", "reviews_wanted", "item__external_id", *_OF_ROUTE)
-        .select_for_update(of=("self",), skip_locked=True)
-    )
-    changed = [
-        (drawn, task)
-        for task in tasks
-        if (drawn := _drawn(rules, task, shares)) != (task.reviews_wanted, task.blind, task.blind_pi)
-    ]
-    alike: dict[Drawn, list[int]] = defaultdict(list)
-    for drawn, task in changed:
-        alike[drawn].append(task.pk)
-    for drawn, same in alike.items():
+    tasks = _unseen(rules.workflow).filter(pk__in=ids).select_for_update(of=("self",), skip_locked=True)
+    alike: dict[tuple[Drawn, int], list[int]] = defaultdict(list)
+    for row in map(_Row._make, tasks.values_list(*_COLUMNS)):
+        drawn = _drawn(rules, row, shares)
+        if drawn != (row.wanted, row.blind, row.blind_pi):
+            alike[drawn, row.wanted].append(row.pk)
+    for (drawn, before), same in alike.items():
         ReviewTask.objects.filter(pk__in=same).update(
             reviews_wanted=drawn.wanted,
             reviews_needed=drawn.wanted,
             blind=drawn.blind,
             blind_pi=drawn.blind_pi,
         )
-    events = [
-        _to_event(task, drawn, user, now) for drawn, task in changed if drawn.wanted != task.reviews_wanted
-    ]
-    TaskEvent.objects.bulk_create(events)
-    ReviewRules.objects.filter(pk=rules.pk).update(changed_open=F("changed_open") + len(events))
+        if drawn.wanted != before:
+            _tell(
+                same,
+                f"{drawn.wanted} {'answer' if drawn.wanted == 1 else 'answers'} instead of {before}",
+                user,
+                now,
+            )
+    changed = sum(len(same) for (drawn, before), same in alike.items() if drawn.wanted != before)
+    ReviewRules.objects.filter(pk=rules.pk).update(changed_open=F("changed_open") + changed)
 
 
-def _to_event(task: ReviewTask, drawn: Drawn, user: User, now: datetime) -> TaskEvent:
-    note = f"{drawn.wanted} {'answer' if drawn.wanted == 1 else 'answers'} instead of {task.reviews_wanted}"
-    return TaskEvent(task=task, kind=TaskEvent.Kind.MORE_OPINIONS, user=user, note=note, created_at=now)
+def _tell(task_ids: list[int], note: str, user: User, now: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_TELL, [task_ids, TaskEvent.Kind.MORE_OPINIONS, user.pk, note, now])
 
 
-def _drawn(rules: ReviewRules, task: ReviewTask, shares: Mapping[int, float]) -> Drawn:
-    key, slug, external_id = settings.SECRET_KEY.encode(), rules.workflow.slug, task.item.external_id
+def _drawn(rules: ReviewRules, row: _Row, shares: Mapping[int, float]) -> Drawn:
+    key, slug = settings.SECRET_KEY.encode(), rules.workflow.slug
     # As routing read it when it made the task; where the model could not answer there was nothing to hide.
-    share = 0.0 if task.route.decision_id is None else shares[task.route.policy_id]
+    share = 0.0 if row.decision_id is None else shares[row.policy_id]
     return draw_opinions(
         rules,
-        label=task.route.label,
-        blind_share=share if task.kind == ReviewTask.Kind.ROUTINE else 1.0,
-        blind=draws_for(key, slug, external_id).blind,
-        second=second_draw(key, slug, external_id),
+        label=row.label,
+        blind_share=share if row.kind == ReviewTask.Kind.ROUTINE else 1.0,
+        blind=draws_for(key, slug, row.external_id).blind,
+        second=second_draw(key, slug, row.external_id),
     )

@@ -67,7 +67,8 @@ def submit_review(
         return Submitted(first, repeated=True)
     lease = locked_lease(user=user, lease_token=lease_token)
     task = lease.task
-    questions = {question.key: question for question in task.question_set.questions.all()}
+    task.route = Route.objects.select_related("decision").get(pk=task.route_id)
+    questions = _questions_of(task)
     _check(task, questions, answers, note)
     review = Review.objects.create(
         task=task,
@@ -81,7 +82,7 @@ def submit_review(
         is_adjudication=_is_to_decide(task, user),
     )
     saved = Answer.objects.bulk_create(_to_answers(review, questions, answers))
-    record_answers(task, review, saved, now=now)
+    record_answers(task, review, saved, questions, now=now)
     # After the task's row: what goes with the lease reckons with the new numbers.
     lease.delete()
     return Submitted(review, repeated=False)
@@ -99,12 +100,16 @@ def _check_repeats(first: Review, answers: Mapping[str, SubmittedAnswer], note: 
     """Only what is in force may be called saved. Raises LeaseLost for anything else."""
     if first.taken_back_at is not None:
         raise LeaseLost("You have taken this answer back. Answer the item again where it is on your desk.")
-    questions = {question.key: question for question in first.task.question_set.questions.all()}
+    questions = _questions_of(first.task)
     known = {key: each for key, each in answers.items() if key in questions}
     given = _to_answers(first, questions, known)
     stored = first.answers.select_related("question")
     if len(known) < len(answers) or (_told(stored), first.note) != (_told(given), note):
         raise LeaseLost("You have answered this item already, otherwise than now: the first one counts.")
+
+
+def _questions_of(task: ReviewTask) -> dict[str, Question]:
+    return {each.key: each for each in Question.objects.filter(question_set=task.question_set_id)}
 
 
 def _told(answers: Iterable[Answer]) -> dict[str, tuple[str | None, bool, str]]:

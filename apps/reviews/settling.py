@@ -5,7 +5,7 @@ The caller holds the task's row. Everything is worked out anew from the reviews,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -60,8 +60,18 @@ def votes_of(answers: Iterable[Answer]) -> dict[str, str | None]:
     return {each.question.key: each.value for each in answers if each.kind != Answer.Kind.CANNOT_TELL}
 
 
-def record_answers(task: ReviewTask, review: Review, answers: Collection[Answer], *, now: datetime) -> None:
-    """Counts a review that was just written, and settles the task when no more are needed."""
+def record_answers(
+    task: ReviewTask,
+    review: Review,
+    answers: Collection[Answer],
+    questions: Mapping[str, Question],
+    *,
+    now: datetime,
+) -> None:
+    """Counts a review that was just written, and settles the task when no more are needed.
+
+    `questions` are all of the task's version, by key.
+    """
     verdict = _of_one(task, answers) or verdict_of(task)
     before, stage = task.reviews_needed, task.stage
     task.reviews_done += 1
@@ -84,7 +94,7 @@ def record_answers(task: ReviewTask, review: Review, answers: Collection[Answer]
         note = f"{task.reviews_needed} answers instead of {before}"
         TaskEvent.objects.create(task=task, kind=TaskEvent.Kind.MORE_OPINIONS, note=note, created_at=now)
     if verdict.is_done:
-        _settle(task, review, verdict, now=now)
+        _settle(task, review, verdict, questions, now=now)
 
 
 def _of_one(task: ReviewTask, answers: Collection[Answer]) -> Verdict | None:
@@ -95,8 +105,9 @@ def _of_one(task: ReviewTask, answers: Collection[Answer]) -> Verdict | None:
     return verdict if verdict.is_done else None
 
 
-def _settle(task: ReviewTask, review: Review, verdict: Verdict, *, now: datetime) -> None:
-    questions = {each.key: each for each in task.question_set.questions.all()}
+def _settle(
+    task: ReviewTask, review: Review, verdict: Verdict, questions: Mapping[str, Question], *, now: datetime
+) -> None:
     _make_labels(task, review, verdict, questions, now=now)
     if task.kind == ReviewTask.Kind.AUDIT:
         # Audits never act: what policy settled stays as it is, a disagreement is for managers.
@@ -114,7 +125,7 @@ def _settle(task: ReviewTask, review: Review, verdict: Verdict, *, now: datetime
 
 
 def _make_labels(
-    task: ReviewTask, review: Review, verdict: Verdict, questions: dict[str, Question], *, now: datetime
+    task: ReviewTask, review: Review, verdict: Verdict, questions: Mapping[str, Question], *, now: datetime
 ) -> None:
     source = Label.Source.CONSENSUS if task.reviews_done > 1 else Label.Source.REVIEW
     if review.is_adjudication:
@@ -142,7 +153,7 @@ def _make_labels(
     )
 
 
-def _label_to_act_on(task: ReviewTask, verdict: Verdict, questions: dict[str, Question]) -> str | None:
+def _label_to_act_on(task: ReviewTask, verdict: Verdict, questions: Mapping[str, Question]) -> str | None:
     """None where nothing may be done: none of these, or nobody could tell."""
     asked = [questions[key] for key in task.asked]
     routing = next((each.key for each in asked if each.is_routing), None)
