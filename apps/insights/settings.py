@@ -12,7 +12,7 @@ from apps.accounts.models import User
 from apps.actions.models import Action
 from apps.insights.operate import without_secrets
 from apps.reviews.leases import lock_person
-from apps.reviews.models import Lease
+from apps.reviews.models import Lease, ReviewTask
 from apps.workflows.models import ApiToken, Membership, QuestionSet, Workflow
 from apps.workflows.people import remove_member
 
@@ -48,11 +48,13 @@ def workflow_settings(workflow: Workflow) -> Settings:
 
 @transaction.atomic
 def remove_person(*, workflow: Workflow, user: User, now: datetime) -> bool:
-    """Whether they were a member; what they had on their desk here goes back to the queue, answers stay.
+    """Whether they were a member; what they had on their desk, or was handed to them, is everybody's; answers stay.
 
     Raises Conflict for the last manager.
     """
     lock_person(user)
     removed = remove_member(workflow=workflow, user=user, now=now)
     Lease.objects.filter(user=user, task__workflow=workflow).delete()
+    handed = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN, assigned_to=user)
+    handed.update(assigned_to=None, assigned_until=None)
     return removed

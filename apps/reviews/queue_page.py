@@ -140,9 +140,14 @@ class _Names:
             holders=tuple(holders),
             label="" if label is None else self.labels.get(label, label),
             reasons=tuple(self.reasons.get(each["code"], each["code"]) for each in said),
-            is_handed=bool(task.assigned_to and task.assigned_until and task.assigned_until > now),
+            is_handed=_is_handed(task, now),
             is_overdue=task.due_at < now,
         )
+
+
+def _is_handed(task: ReviewTask, now: datetime) -> bool:
+    until, person = task.assigned_until, task.assigned_to
+    return person is not None and person.is_active and until is not None and until > now
 
 
 def events_of(task: ReviewTask) -> list[TaskEvent]:

@@ -14,6 +14,7 @@ from apps.workflows.access import get_token_for
 from apps.workflows.models import ApiToken, Endpoint, Membership, Question, Workflow
 from tests.conftest import SignIn
 from tests.factories import NOW, make_task
+from tests.reviews.queue_people import hand_to
 
 SETTINGS = "/w/leads/settings/"
 
@@ -148,6 +149,14 @@ def test_stored_words_are_inert_and_secrets_of_addresses_stay_out(maras: Client)
     assert evil not in page
     assert "https://example.org/v1" in page
     assert "hidden" not in page.split("<main")[1].replace('type="hidden"', "").replace("visually-hidden", "")
+
+
+def test_what_was_handed_to_the_removed_is_everybodys(maras: Client, rosa: User, workflow: Workflow) -> None:
+    task = make_task(workflow)
+    hand_to(rosa, task)
+    maras.post(f"{SETTINGS}people/{rosa.pk}/remove/")
+    task.refresh_from_db()
+    assert (task.assigned_to, task.assigned_until) == (None, None)
 
 
 def test_answers_of_the_removed_stay(maras: Client, rosa: User, workflow: Workflow) -> None:
