@@ -45,7 +45,7 @@ def key_table(context: Context) -> list[tuple[str, list[dict[str, Any]]]]:
     options = [shown(keys[f"option_{n}"]) for n in range(1, MOST_OPTIONS + 1) if keys[f"option_{n}"]]
     table = []
     for group, actions in ACTIONS.items():
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"caps": [shown(keys[each.id])], "says": each.says}
             for each in actions
             if keys[each.id] and not each.id.startswith("option_")
