@@ -7,7 +7,8 @@ export PORT
 
 RUN := $(PYTHON) apps/config/bootstrap.py run --
 TEST := $(PYTHON) apps/config/bootstrap.py test --
-UNIT := $(TEST) -m pytest -n 2 -m "not e2e and not chaos and not slow"
+# A core's half of the tests is taken in a row, so that what a module has set up once serves it all.
+BOTH := $(TEST) -m pytest -n 2 --dist worksteal
 UV = $(or $(shell command -v uv),.venv/bin/uv)
 COMPILE = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url $(if $(UPGRADE),--upgrade)
@@ -27,10 +28,10 @@ test: ## set up and run everything: lint, types, tests against real servers, a r
 	@$(TEST) -m ruff format --check .
 	@$(TEST) -m mypy
 	@trap '$(TEST) -m apps.core.embedded stop var/test' EXIT; trap 'exit 130' INT TERM; \
-		$(UNIT) && $(TEST) -m pytest -n 2 -m "slow and not e2e and not chaos" && $(TEST) -m pytest -m "e2e or chaos"
+		$(BOTH) -m "not e2e and not chaos" && $(TEST) -m pytest -m "e2e or chaos"
 
 unit: ## the fast tests only: no browser, nothing killed; their servers stay up for the next run
-	@$(UNIT)
+	@$(BOTH) -m "not e2e and not chaos and not slow"
 
 lint: ## ruff, as rules and as format
 	@$(TEST) -m ruff check .
