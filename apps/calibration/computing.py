@@ -12,6 +12,8 @@ Inputs and results are JSON as `CalibrationRun` stores them. An entry of `inputs
     is_forced                   to be tried however few its answers are
     is_full                     whether waiting adds hardly any answers (see `fair_chance`)
     drawn, unanswered, pending  audits; reviews and audits that wait
+    blind_share                 where only blind reviews count, as reviewers may be following the model: the chance
+                                all were thinned to, 0 if none could be blind; null where all reviews count
     rows                        [bin, stratum, items, labelled, wrong, pi_sum], one a bin and stratum
 """
 
@@ -221,6 +223,15 @@ def _weeks_more(entry: Mapping[str, Any], found: LabelCertificate) -> float | No
     return found.more / per_week if found.more is not None and per_week else None
 
 
+def _blind_only(share: float | None) -> str:
+    if share is None:
+        return ""
+    because = " Reviewers may be following the model’s answer where they see it, so only blind reviews count"
+    if share:
+        return f"{because}."
+    return f"{because}, and there are none: the policy sets the share of them."
+
+
 def _sentence(
     entry: Mapping[str, Any], settings: Mapping[str, Any], found: LabelCertificate, why_reading: str
 ) -> str:
@@ -237,4 +248,5 @@ def _sentence(
         sentence += f" The confidence is for all {settings['labels']} labels at once."
     if entry["end_on"] is None and entry["pending"]:
         sentence += f" {entry['pending']:,} reviews and checks wait for an answer."
+    sentence += _blind_only(entry.get("blind_share"))
     return f"A reading, which certifies nothing: {why_reading} {sentence}" if why_reading else sentence

@@ -6,9 +6,8 @@ were automatic when they came. An automatic item that nobody was drawn to check 
 else: it is not an agreement. Of items that belong together (a thread, a chat) one counts. (recalibration.md
 sections 0, 2.1, 2.2)
 
-Of R both blind and visible answers are used, so pi is 1. If only the blind ones were, pi would be the
-blind share; if visible ones turn out to follow the model (section 1.6), they must be left out in that way.
-Answers in A are blind by construction.
+Of R both blind and visible answers are used, so pi is 1; where reviewers may be following the model (section 1.6)
+only the blind ones, and pi is the chance of being blind (`blind_reviews`). Answers in A are blind by construction.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from itertools import groupby
 import numpy as np
 from django.conf import settings
 
+from apps.calibration.blind_reviews import blind_answers_of, only_blind
 from apps.calibration.evidence import Audit, Cell, audits_of, basis_for, cells_of
 from apps.routing.draw import thin_draw
 from apps.stats.rates import Rate, rate
@@ -69,7 +69,8 @@ class LabelCounts:
     included; `asked` and `answered` are those of the whole window, `uncounted` the answered ones after `end_on`.
     `beside` are items left out because another one of their group counts.
     `left_out` are days whose audit rate was under a third of the typical one. `thinned_to` is the
-    smallest rate, when rates differed and the audits were thinned to it.
+    smallest rate, when rates differed and the audits were thinned to it. `blind_share`: where only blind reviews
+    count, the chance of being blind that all were thinned to, 0 if none could be blind; else None.
     """
 
     rows: tuple[BinCount, ...]
@@ -85,6 +86,7 @@ class LabelCounts:
     beside: int = 0
     left_out: tuple[date, ...] = ()
     thinned_to: float | None = None
+    blind_share: float | None = None
 
     @property
     def counts(self) -> Counts:
@@ -101,31 +103,43 @@ def count_labels(
     now: datetime,
     weeks: int = WINDOW_WEEKS,
     since: Mapping[str, date] | None = None,
+    is_blind_only: bool = False,
 ) -> dict[str, LabelCounts]:
     """Counts of every label that came in the last `weeks` whole weeks, today included; {} before the first answer.
 
     `since`: labels of which earlier days do not count any more (an alarm drops them), with their first day.
+    `is_blind_only`: of reviews only blind ones count.
     """
     basis = basis_for(workflow=workflow, now=now, weeks=weeks)
     if basis is None:
         return {}
-    by_label = groupby(cells_of(basis), key=lambda cell: cell.label)
+    cells = cells_of(basis)
+    if is_blind_only:
+        cells = only_blind(basis, cells)
+    by_label = groupby(cells, key=lambda cell: cell.label)
     first_days = {} if since is None else since
     return {
         label: count_cells(
-            list(cells),
+            list(mine),
             workflow=basis.workflow,
             start_on=max(basis.start_on, first_days.get(label, date.min)),
             audits=partial(audits_of, basis, label),
+            reviews=partial(blind_answers_of, basis, label) if is_blind_only else None,
         )
-        for label, cells in by_label
+        for label, mine in by_label
     }
 
 
 def count_cells(
-    cells_of_label: Sequence[Cell], *, workflow: Workflow, start_on: date, audits: Callable[[], list[Audit]]
+    cells_of_label: Sequence[Cell],
+    *,
+    workflow: Workflow,
+    start_on: date,
+    audits: Callable[[], list[Audit]],
+    reviews: Callable[[], list[Audit]] | None = None,
 ) -> LabelCounts:
-    """One label's, from `start_on` on. `audits` are its single checks, read only where they must be thinned."""
+    """One label's, from `start_on` on. `audits` are its single checks, `reviews` its blind ones where only those count;
+    both are read only where they must be thinned."""
     all_cells = [cell for cell in cells_of_label if cell.day >= start_on]
     beside = sum(cell.beside for cell in all_cells)
     cells = [cell for cell in all_cells if cell.items]
@@ -142,15 +156,23 @@ def count_cells(
             answered=answered,
             uncounted=answered,
             beside=beside,
+            blind_share=None if reviews is None else 0.0,
         )
     within = [cell for cell in cells if cell.day <= end_on]
     left_out = _days_left_out(within)
     kept = [cell for cell in within if cell.day not in left_out]
     rates = {cell.pi for cell in kept if cell.stratum == "audited"}
+    chances = {cell.pi for cell in kept if cell.stratum == "reviewed" and cell.pi > 0}
     rows = [_to_row(cell) for cell in kept]
-    if len(rates) > 1:
-        single = [audit for audit in audits() if _is_within(audit, start_on, end_on, left_out)]
-        rows = [*_without_audit_answers(rows), *_thinned(workflow, kept[0].label, single, min(rates))]
+    thinned: tuple[tuple[StratumName, set[float], Callable[[], list[Audit]] | None], ...] = (
+        ("audited", rates, audits),
+        ("reviewed", chances, reviews),
+    )
+    for stratum, several, read in thinned:
+        if len(several) > 1 and read is not None:
+            single = [each for each in read() if _is_within(each, start_on, end_on, left_out)]
+            rows = [each if each.stratum != stratum else replace(each, labelled=0, wrong=0) for each in rows]
+            rows += _thinned(workflow, kept[0].label, stratum, single, min(several))
     return LabelCounts(
         rows=tuple(rows),
         start_on=min((cell.day for cell in kept), default=start_on),
@@ -165,6 +187,7 @@ def count_cells(
         beside=beside,
         left_out=tuple(sorted(left_out)),
         thinned_to=min(rates) if len(rates) > 1 else None,
+        blind_share=None if reviews is None else min(chances, default=0.0),
     )
 
 
@@ -185,11 +208,19 @@ def last_answered_day(days: Iterable[tuple[date, int, int]]) -> date | None:
 
 
 def _days_left_out(cells: Sequence[Cell]) -> set[date]:
-    """Days with an audit rate so low that thinning to it would throw nearly every other answer away."""
+    """Days with an audit rate so low that thinning to it would throw nearly every other answer away. So are days on
+    which reviews were hardly ever blind, or never, while on others they were, where only blind ones count."""
     audited = [cell for cell in cells if cell.stratum == "audited"]
-    each = np.repeat([cell.pi for cell in audited], [cell.items for cell in audited])
+    reviewed = [cell for cell in cells if cell.stratum == "reviewed"]
+    blind = [cell for cell in reviewed if cell.pi > 0]
+    never = {cell.day for cell in reviewed if cell.pi == 0} if blind else set()
+    return _rare_days(audited) | _rare_days(blind) | never
+
+
+def _rare_days(cells: Sequence[Cell]) -> set[date]:
+    each = np.repeat([cell.pi for cell in cells], [cell.items for cell in cells])
     rare = set(each[too_rare_to_thin(each)].tolist())
-    return {cell.day for cell in audited if cell.pi in rare}
+    return {cell.day for cell in cells if cell.pi in rare}
 
 
 def _bands(cells: Sequence[Cell]) -> Iterator[Band]:
@@ -222,7 +253,8 @@ def _to_row(cell: Cell) -> BinCount:
     return BinCount(
         label=cell.label,
         bin=cell.bin,
-        stratum=cell.stratum,
+        # Where only blind reviews count: one that could not have been blind tells nothing.
+        stratum=cell.stratum if cell.pi > 0 else "uncovered",
         items=cell.items,
         labelled=cell.answered + cell.late,
         wrong=cell.wrong + cell.late,
@@ -230,14 +262,11 @@ def _to_row(cell: Cell) -> BinCount:
     )
 
 
-def _without_audit_answers(rows: Iterable[BinCount]) -> Iterator[BinCount]:
-    for row in rows:
-        yield replace(row, labelled=0, wrong=0) if row.stratum == "audited" else row
-
-
-def _thinned(workflow: Workflow, label: str, audits: Iterable[Audit], smallest: float) -> Iterator[BinCount]:
+def _thinned(
+    workflow: Workflow, label: str, stratum: StratumName, audits: Iterable[Audit], smallest: float
+) -> Iterator[BinCount]:
     """Each audit kept with chance smallest / pi, by a hash of the item: nobody can draw again."""
     key = settings.SECRET_KEY.encode()
     for audit in audits:
         if thin_draw(key, workflow.slug, audit.external_id) < smallest / audit.pi:
-            yield BinCount(label, audit.bin, "audited", 0, 1, int(audit.wrong), 0.0)
+            yield BinCount(label, audit.bin, stratum, 0, 1, int(audit.wrong), 0.0)

@@ -69,7 +69,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An automatic item that was drawn, and is answered or past its deadline, which counts as wrong."""
+    """An automatic item that was drawn, and is answered or past its deadline, which counts as wrong; or a blind review,
+    where only those count."""
 
     day: date
     bin: int
@@ -196,15 +197,16 @@ WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route
 def cells_of(basis: Basis) -> list[Cell]:
     """Every label's, one label after the other; of all that is committed by now."""
     refresh(basis.workflow)
-    return [Cell(*row) for row in _fetch(_CELLS, basis)]
+    return [Cell(*row) for row in fetch(_CELLS, basis)]
 
 
 def audits_of(basis: Basis, label: str) -> list[Audit]:
     """Of the counts as `cells_of` left them."""
-    return [Audit(*row) for row in _fetch(_AUDITS, basis, label=label)]
+    return [Audit(*row) for row in fetch(_AUDITS, basis, label=label)]
 
 
-def _fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
+def fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
+    """Rows of a statement with the parameters of `_CELLS` and `more`."""
     deadline = basis.now - AUDIT_DEADLINE
     zone = ZoneInfo(basis.workflow.time_zone)
     values: dict[str, Any] = {

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 from apps.calibration.attempts import Attempts, attempts_by_label, first_days
+from apps.calibration.blind_reviews import following_between
 from apps.calibration.certs import in_force_under, settings_of
 from apps.calibration.computing import Json, compute
 from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_labels
@@ -23,6 +24,7 @@ from apps.policies.models import Policy
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
 from apps.routing.types import Rules
+from apps.stats.anchoring import Anchoring
 from apps.stats.costs import chow_threshold
 from apps.stats.spending import attempt_delta, label_delta
 from apps.workflows.models import Question, Workflow
@@ -34,7 +36,7 @@ DEFAULT_COST = 1.0
 @dataclass(frozen=True, slots=True)
 class Look:
     """`basis` is None before the first answer of a model. `certificates` are those in force. `counted`: the labels
-    that came, with all that was counted of each."""
+    that came, with all that was counted of each. `following`: whether reviewers may be following the model."""
 
     policy: Policy
     question: Question
@@ -42,6 +44,7 @@ class Look:
     basis: Basis | None
     certificates: dict[str, Certificate]
     counted: dict[str, LabelCounts]
+    following: Anchoring
     inputs: Json
     results: list[Json]
 
@@ -71,9 +74,16 @@ def look(*, workflow: Workflow, now: datetime, forced: Collection[str] = ()) -> 
     basis = basis_for(workflow=workflow, now=now, weeks=WINDOW_WEEKS)
     certificates = {} if basis is None else in_force_under(basis)
     attempts = {} if basis is None else attempts_by_label(basis)
-    counted = count_labels(workflow=workflow, now=now, since=first_days(workflow, attempts))
+    following = following_between(workflow, *window_days(workflow, now, WINDOW_WEEKS))
+    counted = count_labels(
+        workflow=workflow,
+        now=now,
+        since=first_days(workflow, attempts),
+        is_blind_only=following.flagged,
+    )
     inputs = _inputs(workflow, question, rules, attempts, certificates, counted, now, forced)
-    return Look(policy, question, rules, basis, certificates, counted, inputs, compute(inputs))
+    inputs["following"] = following_entry(following)
+    return Look(policy, question, rules, basis, certificates, counted, following, inputs, compute(inputs))
 
 
 def _inputs(
@@ -115,6 +125,15 @@ def _inputs(
             }
             for label in labels
         ],
+    }
+
+
+def following_entry(found: Anchoring) -> Json:
+    """[agreed, answered] where the model's answer was visible and where it was hidden, and what follows from it."""
+    return {
+        "visible": [found.visible.numerator, found.visible.denominator],
+        "blind": [found.blind.numerator, found.blind.denominator],
+        "is_flagged": found.flagged,
     }
 
 
@@ -196,6 +215,7 @@ def counts_entry(counts: LabelCounts, today: date) -> Json:
         "pending": counts.pending,
         "thinned_to": counts.thinned_to,
         "beside": counts.beside,
+        "blind_share": counts.blind_share,
         "rows": _rows(counts),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -13,11 +13,14 @@ from apps.calibration.expiring import expire
 from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun, CalibrationSettings
 from apps.calibration.running import run_calibration
+from apps.calibration.sides import holds_in_force, look_at_holds
 from apps.policies.selectors import active_policy
 from apps.workflows.models import Workflow
 
 FROM_HOUR = 2
 """Of the workflow's time zone; a night that was missed is made up for on the same day."""
+
+READ_EVERY = timedelta(days=7)
 
 log = structlog.get_logger()
 
@@ -47,11 +50,22 @@ def _look_at(workflow: Workflow, now: datetime) -> CalibrationRun | None:
     run = None
     # Whatever is due is tried, and nobody can switch that off: to ask only on days on which a reading passes would
     # certify what is false several times as often as promised.
-    if look(workflow=workflow, now=now).attempts:
+    if look(workflow=workflow, now=now).attempts or _sides_are_due(workflow, now):
         run = run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.SCHEDULED, user=None, now=now)
     # After the run, which may have renewed what would run out.
     expire(workflow=workflow, now=now)
     return run
+
+
+def _sides_are_due(workflow: Workflow, now: datetime) -> bool:
+    """Whether a side of a hold would be tried; or is to be read, which pages show, and was not for a week."""
+    if not holds_in_force(workflow=workflow, now=now):
+        return False
+    lately = CalibrationRun.objects.filter(workflow=workflow, created_at__gt=now - READ_EVERY)
+    if not lately.exists():
+        return True
+    holds = look_at_holds(workflow=workflow, now=now)
+    return any(result["is_attempt"] for hold in holds for result in hold.results)
 
 
 def _claim(workflow: Workflow, local: datetime) -> bool:

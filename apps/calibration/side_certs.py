@@ -32,6 +32,7 @@ def sides_entry(holds: Sequence[HoldLook]) -> list[Json]:
         {
             "question": each.hold.question.key,
             "settings": each.hold.settings,
+            "following": each.following,
             "labels": list(each.entries),
         }
         for each in holds

@@ -18,6 +18,7 @@ from typing import Any, Final
 from django.conf import settings as django_settings
 from django.db import connection
 
+from apps.calibration.blind_reviews import CHANCE
 from apps.calibration.certs import promises_enough, settings_of
 from apps.calibration.computing import Json, compute
 from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_cells
@@ -29,13 +30,21 @@ from apps.calibration.evidence import (
     same_gates_but_one_hold,
     window_days,
 )
-from apps.calibration.looking import attempt_entry, counts_entry, risk_of_a_label, settings_entry
+from apps.calibration.judged import Stretch
+from apps.calibration.looking import (
+    attempt_entry,
+    counts_entry,
+    following_entry,
+    risk_of_a_label,
+    settings_entry,
+)
 from apps.calibration.models import Certificate
+from apps.calibration.people_agree import following
 from apps.calibration.side_attempts import attempts_by_side, sides_in_force
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
 from apps.routing.draw import group_hash_pads
-from apps.stats.thresholds import GRID
+from apps.stats.thresholds import GRID, StratumName
 from apps.workflows.models import Question, Workflow
 from apps.workflows.selectors import current_question_set
 
@@ -47,7 +56,8 @@ _NAMES = {"true": "yes", "false": "no"}
 
 @dataclass(frozen=True, slots=True)
 class SideBasis:
-    """Which routes speak of one question's hold: the same questions, model and other gates, from `start_on` on."""
+    """Which routes speak of one question's hold: the same questions, model and other gates, from `start_on` on; and
+    whether of reviews only blind ones do, as reviewers may be following the model."""
 
     workflow: Workflow
     question: Question
@@ -55,6 +65,7 @@ class SideBasis:
     policies: tuple[int, ...]
     start_on: date
     now: datetime
+    is_blind_only: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +84,11 @@ class HoldInForce:
 
 @dataclass(frozen=True, slots=True)
 class HoldLook:
-    """`entries` and `results` are of the sides "true" and "false", in the form of `computing`."""
+    """`following` as `looking.following_entry` has it, of answers to this question. `entries` and
+    `results` are of the sides "true" and "false", in the form of `computing`."""
 
     hold: HoldInForce
+    following: Json
     entries: tuple[Json, Json]
     results: tuple[Json, Json]
 
@@ -159,29 +172,29 @@ def _in_force(
 
 
 def look_at_hold(hold: HoldInForce, now: datetime) -> HoldLook:
-    counted = count_sides(_basis(hold, now))
-    today = window_days(hold.policy.workflow, now, WINDOW_WEEKS)[1]
-    entries = [entry | counts_entry(counted[entry["label"]], today) for entry in hold.asked]
-    results = compute({"labels": entries, "settings": hold.settings})
-    return HoldLook(hold, (entries[0], entries[1]), (results[0], results[1]))
-
-
-def _basis(hold: HoldInForce, now: datetime) -> SideBasis:
-    workflow = hold.policy.workflow
-    return SideBasis(
-        workflow=workflow,
+    start_on, today = window_days(hold.policy.workflow, now, WINDOW_WEEKS)
+    anchoring = following(Stretch(hold.policy.workflow, hold.question, hold.model, start_on, today)).anchoring
+    basis = SideBasis(
+        workflow=hold.policy.workflow,
         question=hold.question,
         model=hold.model,
         policies=same_gates_but_one_hold(hold.policy, hold.question.key),
-        start_on=window_days(workflow, now, WINDOW_WEEKS)[0],
+        start_on=start_on,
         now=now,
+        is_blind_only=anchoring.flagged,
     )
+    counted = count_sides(basis)
+    entries = [entry | counts_entry(counted[entry["label"]], today) for entry in hold.asked]
+    results = compute({"labels": entries, "settings": hold.settings})
+    return HoldLook(hold, following_entry(anchoring), (entries[0], entries[1]), (results[0], results[1]))
 
 
 # Of a hold's question: the bins of both sides. What `low` lets pass is P(yes) <= low, compared as routing does it.
-_ROUTES = """
+_ROUTES = f"""
 WITH routed AS MATERIALIZED (
-    SELECT route.item_id, item.external_id, route.created_at, route.outcome, route.pi, route.drawn,
+    SELECT route.item_id, item.external_id, route.created_at, route.outcome, route.drawn,
+           CASE WHEN route.outcome = 'review' AND %(is_blind_only)s THEN {CHANCE} ELSE route.pi END AS pi,
+           route.outcome = 'review' AND (task.blind OR NOT %(is_blind_only)s) AS is_asked,
            (route.created_at AT TIME ZONE %(zone)s)::date AS day,
            (CASE WHEN answer.pairs->0->>0 = 'true' THEN answer.pairs->0->>1 ELSE answer.pairs->1->>1 END)::float8 AS p,
            item.group_key <> '' AND row_number() OVER (
@@ -192,6 +205,7 @@ WITH routed AS MATERIALIZED (
     JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
     CROSS JOIN LATERAL (SELECT decision.answers->%(key)s->'probabilities' AS pairs) answer
     JOIN items_item item ON item.id = route.item_id
+    LEFT JOIN reviews_reviewtask task ON %(is_blind_only)s AND task.route_id = route.id AND task.status <> 'cancelled'
     WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL
         AND route.question_set_id = %(question_set)s AND route.policy_id = ANY (%(policies)s)
         AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
@@ -200,7 +214,7 @@ WITH routed AS MATERIALIZED (
              AND route.reasons->0->>'code' = 'question_held:' || %(key)s))
 ), seen AS (
     SELECT routed.*, CASE WHEN outcome = 'review' THEN 'reviewed' WHEN routed.pi > 0 THEN 'audited' ELSE 'uncovered'
-           END AS stratum, outcome = 'review' OR drawn AS is_due, label.id IS NOT NULL AS is_answered,
+           END AS stratum, coalesce(routed.is_asked, false) OR drawn AS is_due, label.id IS NOT NULL AS is_answered,
            label.value IS DISTINCT FROM each.side AS differs,
            routed.drawn AND label.id IS NULL AND routed.created_at < %(deadline)s AS is_late, each.side,
            CASE WHEN each.side = 'true' THEN width_bucket(p, %(grid)s::float8[])
@@ -209,7 +223,7 @@ WITH routed AS MATERIALIZED (
     LEFT JOIN reviews_label label ON label.item_id = routed.item_id AND label.question_id = %(question)s
         AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
 )
-"""
+"""  # noqa: S608 - put together from constants; what comes from outside are parameters
 _FIRST_DAY = """
 SELECT max((route.created_at AT TIME ZONE %(zone)s)::date)
 FROM items_route route JOIN reviews_reviewtask task ON task.route_id = route.id AND task.status <> 'cancelled'
@@ -225,9 +239,9 @@ SELECT side, day, bin, stratum, pi, count(*) FILTER (WHERE NOT beside),
        count(*) FILTER (WHERE is_late AND NOT beside), count(*) FILTER (WHERE beside)
 FROM seen GROUP BY side, day, bin, stratum, pi
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
-_AUDITS = f"""{_ROUTES}
+_ANSWERS = f"""{_ROUTES}
 SELECT day, bin, pi, NOT is_answered OR differs, external_id
-FROM seen WHERE side = %(side)s AND drawn AND stratum = 'audited' AND NOT beside AND (is_answered OR is_late)
+FROM seen WHERE side = %(side)s AND is_due AND stratum = %(stratum)s AND NOT beside AND (is_answered OR is_late)
 """  # noqa: S608 - as above
 
 
@@ -242,14 +256,15 @@ def count_sides(basis: SideBasis) -> dict[str, LabelCounts]:
             [cell for cell in cells if cell.label == side],
             workflow=basis.workflow,
             start_on=start_on,
-            audits=partial(_audits, basis, side),
+            audits=partial(_answers, basis, side, "audited"),
+            reviews=partial(_answers, basis, side, "reviewed") if basis.is_blind_only else None,
         )
         for side in SIDES
     }
 
 
-def _audits(basis: SideBasis, side: str) -> list[Audit]:
-    return [Audit(*row) for row in _fetch(_AUDITS, basis, side=side)]
+def _answers(basis: SideBasis, side: str, stratum: StratumName) -> list[Audit]:
+    return [Audit(*row) for row in _fetch(_ANSWERS, basis, side=side, stratum=stratum)]
 
 
 def _fetch(sql: str, basis: SideBasis, **more: str) -> list[tuple[Any, ...]]:
@@ -264,6 +279,7 @@ def _fetch(sql: str, basis: SideBasis, **more: str) -> list[tuple[Any, ...]]:
         "policies": list(basis.policies),
         "start_on": basis.start_on,
         "now": basis.now,
+        "is_blind_only": basis.is_blind_only,
         "deadline": basis.now - AUDIT_DEADLINE,
         "grid": list(GRID),
         "lows": [-low_for(value) for value in GRID],

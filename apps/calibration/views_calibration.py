@@ -128,7 +128,7 @@ def _side(workflow: Workflow, key: str | None, label: str | None) -> Side:
     hold = hold_of(workflow=workflow, question=_question(_questions(workflow), key), now=timezone.now())
     found = next((side for side in (hold.sides if hold else ()) if side.entry["label"] == label), None)
     if found is None:
-        raise Http404("The policy in force has no such hold.")
+        raise Http404("The policy in force has no such hold, or no run has read it yet.")
     return found
 
 
@@ -147,6 +147,7 @@ def _labels(workflow: Workflow, question: Question, label: str | None, model: st
     return {
         "cards": cards,
         "settings": found.inputs["settings"],
+        "following": found.inputs["following"],
         "shown": [(card, charts, slider_data(card.curve, charts["label"])) for card, charts in drawn],
         "shows_all": shown is cards,
     }

@@ -14,7 +14,7 @@ from apps.calibration.models import CalibrationRun
 from apps.calibration.overview import RunRow, newest_runs
 from apps.calibration.running import run_calibration
 from apps.calibration.side_certs import propose_limits
-from apps.calibration.sides import look_at_holds
+from apps.calibration.sides import holds_in_force
 from apps.core.errors import Conflict
 from apps.core.htmx import render
 from apps.policies.selectors import active_policy
@@ -49,11 +49,8 @@ def hold_propose(request: PersonRequest, slug: str) -> HttpResponse:
 
 def _ask(request: PersonRequest, workflow: Workflow) -> HttpResponse:
     found = look(workflow=workflow, now=timezone.now())
-    sides = [
-        (found.hold.question, entry, result)
-        for found in look_at_holds(workflow=workflow, now=timezone.now())
-        for entry, result in zip(found.entries, found.results, strict=True)
-    ]
+    # Their answers are read route by route, which a page does not wait for.
+    holds = holds_in_force(workflow=workflow, now=timezone.now())
     results = {result["label"]: result for result in found.results}
     context = {
         "workflow": workflow,
@@ -63,8 +60,8 @@ def _ask(request: PersonRequest, workflow: Workflow) -> HttpResponse:
         "rows": [
             (entry, results[entry["label"]]) for entry in found.inputs["labels"] if not entry["refusal"]
         ],
-        "sides": sides,
-        "attempts": len(found.attempts) + sum(result["is_attempt"] for _, _, result in sides),
+        "sides": [(hold.question, entry) for hold in holds for entry in hold.asked],
+        "attempts": len(found.attempts),
     }
     return render(request, "calibration/recalibrate.html", context)
 

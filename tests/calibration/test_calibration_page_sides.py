@@ -41,18 +41,23 @@ def words(client: Client, address: str) -> str:
 
 def test_it_works(client: Client, workflow: Workflow) -> None:
     past(workflow, 600)
+    assert "Nothing was read of it yet under these rules" in words(client, f"{PAGE}?question=money")
+    client.post(f"{PAGE}recalibrate/")
     page = words(client, f"{PAGE}?question=money")
     assert "the probability of a yes lies between 10 % and 90 %" in page
     assert "Automation and error: Money, yes" in page
     assert "Automation and error: Money, no" in page
-    assert "Today's reading 50 % to 97 %" in page
+    assert "Newest reading 50 % to 97 %" in page
 
 
 def test_a_run_says_what_it_spends_on_sides(client: Client, workflow: Workflow) -> None:
     past(workflow, 600)
+    tried = "3.04 % Due: tried where its answers give a fair chance"
+    assert f"Money , yes 1 {tried}" in words(client, f"{PAGE}recalibrate/")
+    client.post(f"{PAGE}recalibrate/")
     page = words(client, f"{PAGE}recalibrate/")
-    assert "Money , yes 1 3.04 % Would be tried" in page
-    assert "Money , no 1 3.04 % Too few answers" in page
+    assert "Money , yes 2 0.76 % Due on" in page
+    assert f"Money , no 1 {tried}" in page
 
 
 def test_certified_limits_are_proposed(client: Client, workflow: Workflow) -> None:
@@ -72,6 +77,8 @@ def test_nothing_certified_is_not_proposed(client: Client) -> None:
 
 def test_a_side_is_a_file(client: Client, workflow: Workflow) -> None:
     past(workflow, 5)
+    assert client.get(f"{PAGE}charts/side.csv?question=money&label=true").status_code == 404
+    client.post(f"{PAGE}recalibrate/")
     response = client.get(f"{PAGE}charts/side.csv?question=money&label=true")
     assert response.content.decode().splitlines()[-1].startswith("0.5,5,5,")
     assert client.get(f"{PAGE}charts/side.csv?question=intent&label=true").status_code == 404
