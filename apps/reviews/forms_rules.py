@@ -46,7 +46,7 @@ class RulesForm(forms.Form):
     def of(cls, rules: ReviewRules, labels: Mapping[str, str]) -> RulesForm:
         """Filled in with the rules as they are."""
         values: dict[str, Any] = {name: getattr(rules, name) for name in ("wanted", "most", "consensus")}
-        values["second_share"] = round(rules.second_share * 100, 6)
+        values["second_share"] = f"{round(rules.second_share * 100, 6):g}"
         values |= {f"{_LABEL}{label}": wanted for label, wanted in rules.wanted_by_label.items()}
         return cls(labels=labels, initial=values)
 
