@@ -128,3 +128,37 @@ def test_signed_out_meanwhile_the_answer_is_kept(demo: Demo, visitors: Visitors)
 
     desk.expect_item(second)
     assert demo.reviews([first_id]) == [(first_id, "rosa")]
+
+
+def test_a_page_of_the_proxy_is_no_reply(demo: Demo, visitors: Visitors) -> None:
+    (first_id, first), (_, second) = demo.post_held("leads", 2)
+    desk = desk_behind(visitors, lambda route: route.fulfill(status=200, body="<h1>Back soon</h1>"))
+    desk.expect_item(first)
+    desk.press("1")
+    expect(desk.not_saved).to_contain_text("will be sent again")
+    desk.expect_item(first)
+    desk.page.unroute(SUBMIT)
+
+    desk.expect_item(second)
+    assert demo.reviews([first_id]) == [(first_id, "rosa")]
+
+
+def test_a_renewed_server_renews_the_page_once(demo: Demo, visitors: Visitors) -> None:
+    """Scripts of before and replies of now: after the answer is saved the page is loaded anew, with the next item."""
+    (first_id, first), (_, second), (_, third) = demo.post_held("leads", 3)
+
+    def newer(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, body=reply.text().replace('data-version="', 'data-version="9 '))
+
+    desk = desk_behind(visitors, newer)
+    desk.expect_item(first)
+    desk.press("2")
+    desk.expect_item(second)
+    desk.page.wait_for_function("() => sessionStorage.getItem('renewed-for')")
+    expect(desk.page.locator("#desk[data-version^='9']")).to_have_count(0)
+    desk.press("3")
+
+    desk.expect_item(third)
+    expect(desk.page.locator("#desk[data-version^='9']")).to_have_count(1)
+    assert demo.reviews([first_id]) == [(first_id, "rosa")]
