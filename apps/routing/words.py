@@ -14,6 +14,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_PHRASES = 200
 MAX_PHRASE_CHARACTERS = 100
@@ -44,6 +45,7 @@ _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _ARTICLE = re.compile(r"(?<= )[وف]?(?:[بك]?ال|لل)(?=\w\w)")
 
 
+@lru_cache(maxsize=8_192)
 def _fold_character(character: str) -> str:
     if character.isspace():
         return " "
