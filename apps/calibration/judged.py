@@ -8,6 +8,7 @@ items.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -123,14 +124,27 @@ def judged(stretch: Stretch) -> tuple[Judged, bool]:
     remains is whole, unless a single day has too many."""
     options = stretch.question.option_ids
     most = max(1, min(MOST_ANSWERS, MOST_PROBABILITIES // len(options)))
+    rows: list[tuple[str, str | None, float, bool, date]] = []
     with connection.cursor() as cursor:
-        cursor.execute(_JUDGED, stretch.to_sql() | {"most": most + 1})
-        rows: list[tuple[str, str | None, float, bool, date]] = cursor.fetchall()
+        for part in _newest_first(stretch):
+            cursor.execute(_JUDGED, part.to_sql() | {"most": most + 1 - len(rows)})
+            rows += cursor.fetchall()
+            if len(rows) > most:
+                break
     is_cut = len(rows) > most
     if is_cut:
         oldest = rows[-1][4]
         rows = [row for row in rows[:most] if row[4] > oldest] or rows[:most]
     return _to_columns(rows, options), is_cut
+
+
+def _newest_first(stretch: Stretch) -> Iterator[Stretch]:
+    """The last day, the two before it, the four before those …: of a long history only the end is ever read."""
+    left, days = (stretch.end_on - stretch.start_on).days + 1, 1
+    while left > 0:
+        first = max(0, left - days)
+        yield stretch.between(*(stretch.start_on + timedelta(days=day) for day in (first, left - 1)))
+        left, days = first, 2 * days
 
 
 def _to_columns(rows: list[tuple[str, str | None, float, bool, date]], options: list[str]) -> Judged:
