@@ -56,7 +56,7 @@ def workers(demo: Demo) -> list[psutil.Process]:
 
 
 def valkey_of(demo: Demo) -> psutil.Process:
-    folder = str(demo.var)
+    folder = f"{demo.var}/"
     (found,) = [
         process
         for process in psutil.process_iter(["name", "cwd"])
