@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.expressions import CombinedExpression
 
 from apps.accounts.models import User
 from apps.items.models import Item
@@ -130,7 +131,7 @@ class CountedReview(models.Model):
         indexes: ClassVar[list[models.Index]] = [
             # The lowest bit that is set: of all reviews every second one has 2 or more, every fourth 4 or more.
             models.Index(
-                models.F("review_id").bitand(-models.F("review_id")),
+                CombinedExpression(models.F("review_id"), "&", -models.F("review_id")),
                 include=["review_id", "count_id", "seconds"],
                 name="counted_review_even_parts",
             )
