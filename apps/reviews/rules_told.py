@@ -34,9 +34,14 @@ def _sentences(rules: ReviewRules, names: Mapping[str, str]) -> list[str]:
             told.append(f"{_people(wanted)} where the model says {isolated(names.get(label, label))}.")
     if rules.second_share > 0:
         told.append(f"Two people for {round(rules.second_share * 100, 6):g} % of the others.")
-    if max([rules.wanted, *rules.wanted_by_label.values()]) > 1 or rules.second_share > 0:
+    if most_wanted(rules) > 1:
         told.append(_how(rules))
     return told
+
+
+def most_wanted(rules: ReviewRules) -> int:
+    """The opinions that some item may need before anybody has answered."""
+    return max(rules.wanted, *rules.wanted_by_label.values(), 2 if rules.second_share > 0 else 1)
 
 
 def _people(count: int) -> str:

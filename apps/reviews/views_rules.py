@@ -15,7 +15,7 @@ from apps.reviews.forms_rules import RulesForm
 from apps.reviews.models import ReviewRules
 from apps.reviews.proposals import what_people_said
 from apps.reviews.rules import change_rules, routing_labels, rules_in_force
-from apps.reviews.rules_told import told_history, waiting_for_seniors
+from apps.reviews.rules_told import most_wanted, told_history, waiting_for_seniors
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Membership, Role, Workflow
 from apps.workflows.people import set_senior
@@ -65,12 +65,14 @@ def _show(
     request: PersonRequest, workflow: Workflow, *, form: RulesForm | None = None, status: int = 200
 ) -> HttpResponse:
     labels = routing_labels(workflow)
+    rules = rules_in_force(workflow)
     members = Membership.objects.filter(workflow=workflow, user__is_active=True).select_related("user")
     context = {
         "workflow": workflow,
-        "form": form or RulesForm.of(rules_in_force(workflow), labels),
+        "form": form or RulesForm.of(rules, labels),
         "history": told_history(workflow, labels),
         "members": members.order_by("user__username"),
+        "most_wanted": most_wanted(rules),
         "waiting": waiting_for_seniors(workflow),
         "said": what_people_said(user=request.user, workflow=workflow),
     }

@@ -103,6 +103,13 @@ def test_what_nobody_may_decide_is_said(workflow: Workflow, maras: Client, mara:
     assert "nobody here may give" in page(maras)
 
 
+def test_too_few_people_are_told(workflow: Workflow, maras: Client, rosa: User) -> None:
+    save(maras)
+    assert "such an item waits" not in page(maras)
+    save(maras, wanted="3")
+    assert "Some items need 3 people, and 2 can sign in here" in page(maras)
+
+
 def test_a_proposal_is_inert(workflow: Workflow, maras: Client, rosa: User) -> None:
     propose(rosa, workflow, "<script>alert(1)</script>")
     assert "<script>alert(1)" not in page(maras)
