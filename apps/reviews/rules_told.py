@@ -41,7 +41,8 @@ def _sentences(rules: ReviewRules, names: Mapping[str, str]) -> list[str]:
 
 def most_wanted(rules: ReviewRules) -> int:
     """The opinions that some item may need before anybody has answered."""
-    return max(rules.wanted, *rules.wanted_by_label.values(), 2 if rules.second_share > 0 else 1)
+    by_label: dict[str, int] = rules.wanted_by_label
+    return max(rules.wanted, *by_label.values(), 2 if rules.second_share > 0 else 1)
 
 
 def _people(count: int) -> str:
