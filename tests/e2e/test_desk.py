@@ -196,3 +196,16 @@ def test_on_a_phone_a_tap_is_the_answer(demo: Demo, visitors: Visitors) -> None:
     desk.expect_item(second)
     assert answers(demo, first_id) == ["existing_customer"]
     assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_on_a_phone_the_answer_stays_in_reach(demo: Demo, visitors: Visitors) -> None:
+    demo.post_held("leads", 1, state="We are a solicitor's office. " + "A long story, told slowly.\n" * 200)
+    desk = Desk(visitors("rosa", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True))
+    expect(desk.page.locator("button.option").first).to_be_in_viewport(ratio=1)
+    expect(desk.title).to_be_in_viewport(ratio=1)
+    small = desk.page.evaluate(
+        "() => [...document.querySelectorAll('#desk :is(button, summary, select, a.button)')]"
+        ".filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 43.9)"
+        ".map((each) => each.outerHTML.slice(0, 120))"
+    )
+    assert small == []

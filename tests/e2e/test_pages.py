@@ -32,6 +32,7 @@ PLAIN = {
     "labels": ("mara", "/w/leads/labels/", 200),
     "labels, wrong filter": ("mara", "/w/leads/labels/?since=yesterday", 422),
     "settings": ("mara", "/w/leads/settings/", 200),
+    "own desk": ("rosa", "/account/desk/", 200),
     "operate": ("olga", "/operate/", 200),
     "nobody's workflow": ("olga", "/", 200),
     "not found": ("rosa", "/w/leads/nothing/", 404),
@@ -104,6 +105,54 @@ def desk_not_saved(demo: Demo, visitors: Visitors) -> Page:
     rosa.press("2")
     expect(rosa.not_saved).to_be_visible()
     return rosa.page
+
+
+def desk_none_of_these(demo: Demo, visitors: Visitors) -> Page:
+    page = desk(demo, visitors)
+    page.keyboard.press("n")
+    expect(page.get_by_label("Which option is missing?")).to_be_focused()
+    return page
+
+
+def desk_cannot_tell(demo: Demo, visitors: Visitors) -> Page:
+    page = desk(demo, visitors)
+    page.keyboard.press("x")
+    expect(page.get_by_role("radio", name="Unreadable").first).to_be_visible()
+    return page
+
+
+def desk_several(demo: Demo, visitors: Visitors) -> Page:
+    demo.post_held("support", 1, state="Please cancel the appointment.")
+    demo.query(
+        "UPDATE reviews_reviewtask SET asked = '{team,urgent}' WHERE priority = (SELECT max(priority) FROM "
+        "reviews_reviewtask)"
+    )
+    page = Desk(visitors("rosa"), "support").page
+    page.keyboard.press("n")
+    expect(page.get_by_label("Which option is missing?").first).to_be_focused()
+    return page
+
+
+def desk_guidelines(demo: Demo, visitors: Visitors) -> Page:
+    page = desk(demo, visitors)
+    page.keyboard.press("g")
+    expect(page.locator("#guidelines table").first).to_be_visible()
+    return page
+
+
+def desk_right_to_left(demo: Demo, visitors: Visitors) -> Page:
+    page = desk_arabic(demo, visitors)
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    return page
+
+
+def own_keys_refused(demo: Demo, visitors: Visitors) -> Page:
+    page = visitors("rosa")
+    page.goto("/account/desk/")
+    page.get_by_label("Skip", exact=True).press("z")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    return page
 
 
 def desk_keys(demo: Demo, visitors: Visitors) -> Page:
@@ -185,6 +234,12 @@ REACHED: dict[str, Shown] = {
         desk_lost,
         desk_wrong,
         desk_not_saved,
+        desk_none_of_these,
+        desk_cannot_tell,
+        desk_several,
+        desk_guidelines,
+        desk_right_to_left,
+        own_keys_refused,
         desk_keys,
         item_in_review,
         item_settled,

@@ -12,24 +12,32 @@ from tests.e2e.desk import NEXT, Desk
 from tests.e2e.running import Demo
 
 pytestmark = pytest.mark.e2e
-EACH = 10
+MANY, COLLEAGUES = 100, 25
+
+
+def name_on(desk: Desk) -> str:
+    return desk.title.inner_text().removeprefix("Item ").strip()
 
 
 def test_it_works(demo: Demo, visitors: Visitors) -> None:
-    items = dict(demo.post_held("leads", 2 * EACH))
-    desks = {name: Desk(visitors(name)) for name in ("rosa", "ravi")}
-    seen: dict[str, list[str]] = {name: [] for name in desks}
-    for turn in range(EACH):
-        for name, desk in desks.items():
-            seen[name].append(desk.title.inner_text().removeprefix("Item ").strip())
-        for desk in desks.values():
-            desk.press("1")
-        for desk in desks.values():
-            desk.expect_heard(*[NEXT] * (turn + 1))
+    """A hundred items by keys alone while a colleague works the same queue: no item twice, none left out."""
+    items = dict(demo.post_held("leads", MANY + COLLEAGUES + 2))
+    rosa, ravi = Desk(visitors("rosa")), Desk(visitors("ravi"))
+    seen: dict[str, list[str]] = {"rosa": [], "ravi": []}
+    for turn in range(MANY):
+        seen["rosa"].append(name_on(rosa))
+        rosa.press(("1", "2", "3", "4", "Enter")[turn % 5])
+        if turn % (MANY // COLLEAGUES) == 0:
+            seen["ravi"].append(name_on(ravi))
+            ravi.press("Enter")
+            ravi.expect_heard(*[NEXT] * len(seen["ravi"]))
+        rosa.page.wait_for_function("count => window.heard.length >= count", arg=turn + 1)
 
-    assert sorted(seen["rosa"] + seen["ravi"]) == sorted(items.values())
+    assert rosa.loads == 0
+    # What each has open now was not answered yet.
+    assert sorted([*seen["rosa"], *seen["ravi"], name_on(rosa), name_on(ravi)]) == sorted(items.values())
     reviewed = demo.reviews(list(items))
-    assert {name: [items[item_id] for item_id, who in reviewed if who == name] for name in desks} == seen
+    assert {name: [items[item_id] for item_id, who in reviewed if who == name] for name in seen} == seen
 
 
 def test_a_second_tab_shows_the_same_item(demo: Demo, visitors: Visitors) -> None:
@@ -91,3 +99,48 @@ def test_who_answers_after_a_colleague_is_told(demo: Demo, visitors: Visitors) -
 
     expect(rosa.page.locator("#desk")).to_contain_text("ravi has answered this item")
     assert demo.reviews([first_id]) == [(first_id, "ravi")]
+
+
+def test_who_lost_the_item_is_told_while_it_stands_there(demo: Demo, visitors: Visitors) -> None:
+    (_, first), _ = demo.post_held("leads", 2)
+    rosa = Desk(visitors("rosa"))
+    rosa.press("c")
+    rosa.page.keyboard.type("They asked for 12 seats.")
+    demo.query("UPDATE reviews_lease SET expires_at = clock_timestamp() - interval '1 second'")
+    Desk(visitors("ravi")).expect_item(first)
+    rosa.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    expect(rosa.page.locator("#messages")).to_contain_text("ravi has it now")
+    rosa.expect_item(first)
+    expect(rosa.note).to_have_value("They asked for 12 seats.")
+
+
+def test_the_figures_go_on_while_an_item_stands_there(demo: Demo, visitors: Visitors) -> None:
+    demo.post_held("leads", 3)
+    rosa = Desk(visitors("rosa"))
+    left = rosa.page.locator("[data-left] strong")
+    before = int(left.inner_text())
+    ravi = Desk(visitors("ravi"))
+    ravi.press("1")
+    ravi.expect_heard(NEXT)
+    rosa.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    expect(left).to_have_text(str(before - 2))  # one is answered, one is on ravi's desk
+
+
+def test_the_last_minute_of_a_hold_is_counted_down(demo: Demo, visitors: Visitors) -> None:
+    ((_, name),) = demo.post_held("leads", 1)
+    page = visitors("rosa")
+    page.clock.install()
+    rosa = Desk(page)
+    hold = page.locator("#hold")
+    expect(hold).to_be_hidden()
+    page.route("**/review/renew/", lambda route: route.abort())
+    page.clock.fast_forward("04:30")
+    expect(hold).to_contain_text("Held for you for")
+    expect(page).to_have_title(re.compile("^Your hold ends"))
+    page.unroute("**/review/renew/")
+    rosa.press("Shift")
+
+    expect(hold).to_be_hidden()
+    rosa.expect_item(name)
