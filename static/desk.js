@@ -55,9 +55,10 @@ document.addEventListener("click", (event) => {
 const firstField = (panel) => panel.querySelector("input:checked") ?? panel.querySelector("input:not([type=hidden])");
 const isWordy = (radio) => NOT_AN_OPTION.includes(radio.value) && radio.name.startsWith("q:");
 
-// Only what is in sight is sent.
+// Only what is in sight is sent; and while a panel is open, Enter saves what it says, wherever the focus is.
 function settleSaid() {
   for (const panel of document.querySelectorAll("[data-else]")) {
+    panel.querySelector(".else-body").toggleAttribute("data-current", panel.open);
     for (const input of panel.querySelectorAll("input")) input.disabled = !panel.open;
   }
   for (const said of document.querySelectorAll("[data-said]")) {

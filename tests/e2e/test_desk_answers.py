@@ -70,6 +70,18 @@ def test_who_cannot_tell_says_why_by_keys(demo: Demo, visitors: Visitors) -> Non
     ]
 
 
+def test_enter_saves_what_the_open_panel_says_wherever_the_focus_is(demo: Demo, visitors: Visitors) -> None:
+    ((item_id, _),) = demo.post_held("leads", 1)
+    desk = Desk(visitors("rosa"))
+    desk.press("n")
+    desk.page.keyboard.type("Partner")
+    desk.title.click()
+    desk.press("Enter")
+
+    desk.expect_heard(NEXT)
+    assert told(demo, item_id) == [("intent", "none_of_these", "other", "Partner", True)]
+
+
 def test_escape_leaves_the_panel_and_nothing_is_said(demo: Demo, visitors: Visitors) -> None:
     ((item_id, name),) = demo.post_held("leads", 1)
     desk = Desk(visitors("rosa"))
@@ -107,7 +119,10 @@ def test_enter_accepts_only_what_is_asked(demo: Demo, several: None, visitors: V
     desk.press("Enter")
 
     desk.expect_heard("Saved. Nothing for you now.")
-    assert [(key, kind) for key, kind, *_ in told(demo, item_id)] == [("kind", "accept"), ("urgent", "accept")]
+    assert [(key, kind) for key, kind, *_ in told(demo, item_id)] == [
+        ("kind", "accept"),
+        ("urgent", "accept"),
+    ]
 
 
 def test_what_is_not_asked_may_be_answered(demo: Demo, several: None, visitors: Visitors) -> None:
