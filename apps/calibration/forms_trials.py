@@ -10,10 +10,10 @@ from django.http import QueryDict
 
 from apps.calibration.models import Trial
 from apps.calibration.trial_draws import Draw
-from apps.calibration.trial_files import MOST_EXAMPLES
 from apps.calibration.trial_values import routing_of
 from apps.calibration.trials import ASKED_FOR
 from apps.core.text import repaired
+from apps.pipeline.limits import MAX_TRIAL_EXAMPLES
 from apps.workflows.models import Endpoint, Question, Workflow
 from apps.workflows.selectors import current_question_set
 
@@ -41,7 +41,7 @@ class TrialForm(forms.Form):
         widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.txt,.jsonl,.ndjson"}),
         help_text="CSV, TSV or JSONL. A row without a truth is labelled here, blind.",
     )
-    size = forms.IntegerField(label="How many", min_value=1, max_value=MOST_EXAMPLES, initial=ASKED_FOR)
+    size = forms.IntegerField(label="How many", min_value=1, max_value=MAX_TRIAL_EXAMPLES, initial=ASKED_FOR)
     label = forms.ChoiceField(label="Answered as", required=False)
     source = forms.CharField(max_length=40, required=False, help_text="api, file, mail, …")
     since = forms.DateField(required=False, widget=_DATE)

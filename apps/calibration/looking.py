@@ -18,12 +18,11 @@ from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_labels
 from apps.calibration.evidence import Basis, basis_for, window_days
 from apps.calibration.fair_chance import ASSUMED, FULL_WEEKS, POWER
 from apps.calibration.models import CalibrationSettings, Certificate
-from apps.calibration.recalibration import refusal
 from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.policies.models import Policy
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
-from apps.routing.types import Rules
+from apps.routing.types import LabelRule, Rules
 from apps.stats.anchoring import Anchoring
 from apps.stats.costs import chow_threshold
 from apps.stats.spending import attempt_delta, label_delta
@@ -228,3 +227,14 @@ def _rows(counts: LabelCounts) -> list[list[Any]]:
         for place, value in enumerate((row.items, row.labelled, row.wrong, row.pi_sum)):
             cell[place] += value
     return [[bin, stratum, *cell] for (bin, stratum), cell in sorted(added.items())]
+
+
+def refusal(label: str, rule: LabelRule, none_of_these: str | None) -> str:
+    """Why there is nothing to certify, whatever the answers are; "" where there is."""
+    if label == none_of_these:
+        return "Never acts by itself: it means that no label fits."
+    if rule.target_error <= 0:
+        return "No number of checks can show that people would never have decided otherwise: a target of 0%."
+    if rule.target_error >= 1:
+        return "A target of 100% promises nothing, so there is nothing to certify."
+    return ""

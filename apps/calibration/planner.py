@@ -22,8 +22,7 @@ from apps.calibration.daycounts import refresh
 from apps.calibration.evidence import Basis, basis_for, window_days
 from apps.calibration.expiring import CHECKED_WITHIN, LEAST_CHECKS
 from apps.calibration.fair_chance import ASSUMED, POWER
-from apps.calibration.looking import risk_of_a_label
-from apps.calibration.recalibration import refusal
+from apps.calibration.looking import refusal, risk_of_a_label
 from apps.calibration.replaying import median_seconds
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy

@@ -67,8 +67,11 @@ class _Counted:
     pi: Floats
 
 
-def label_bounds(routed: Routed, source: Source, rules: Rules, *, delta: float) -> tuple[LabelBound, ...]:
-    """For each label the candidate lets act, in the order of the question's options."""
+def label_bounds(
+    routed: Routed, source: Source, rules: Rules, *, delta: float, since: Mapping[str, date]
+) -> tuple[LabelBound, ...]:
+    """For each label the candidate lets act, in the order of the question's options. `since`: the first day that
+    counts, for labels that an alarm reset."""
     names, options = source.routing.option_names, source.routing.option_ids
     counts_once = _one_of_each_group(routed, source)
     late = routed.drawn & (routed.answer == NOBODY) & (routed.at < _deadline(source))
@@ -79,13 +82,18 @@ def label_bounds(routed: Routed, source: Source, rules: Rules, *, delta: float) 
             options.index(label),
             names[label],
             rule,
-            routed.is_open & counts_once,
+            routed.is_open & counts_once & _not_before(routed, since.get(label)),
             late,
             delta,
         )
         for label, rule in rules.labels.items()
         if rule.autonomy.may_act and label in names and 0 < rule.target_error < 1
     )
+
+
+def _not_before(routed: Routed, day: date | None) -> Bools:
+    first = -1 if day is None else (day - day_of(0)).days
+    return np.asarray(routed.day >= first, np.bool_)
 
 
 def _bound(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,9 +17,10 @@ import numpy as np
 from django.db import connection
 from django.db.models import prefetch_related_objects
 
+from apps.calibration.attempts import attempts_by_label, first_days
 from apps.calibration.certs import settings_of
 from apps.calibration.counts import WINDOW_WEEKS
-from apps.calibration.evidence import model_in_use, window_days
+from apps.calibration.evidence import basis_for, model_in_use, window_days
 from apps.calibration.models import CalibrationSettings
 from apps.calibration.replay_bounds import LabelBound, label_bounds
 from apps.calibration.replay_figures import (
@@ -154,12 +155,17 @@ def _summed_up(source: Source, found: Found, routed: Routed, candidate: Rules, b
         candidate=after,
         newly_automatic=newly_automatic(routed, span.days),
         newly_reviewed=newly_reviewed(routed, span.days),
-        labels=label_bounds(routed, source, candidate, delta=delta),
+        labels=label_bounds(routed, source, candidate, delta=delta, since=_first_days(source)),
         confidence=settings.confidence,
         load_change=(after.reviews.mean + after.audits.mean) / load - 1 if load else None,
         median_seconds=span.seconds,
         seconds=time.perf_counter() - began,
     )
+
+
+def _first_days(source: Source) -> dict[str, date]:
+    basis = basis_for(workflow=source.workflow, now=source.now, weeks=WINDOW_WEEKS)
+    return {} if basis is None else first_days(source.workflow, attempts_by_label(basis))
 
 
 def _days(source: Source, routed: Routed) -> float:

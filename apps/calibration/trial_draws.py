@@ -11,10 +11,11 @@ from typing import Any
 from django.db.models import CharField, Exists, F, OuterRef, QuerySet, Value
 from django.db.models.functions import MD5, Cast, Concat
 
-from apps.calibration.trial_files import MOST_EXAMPLES, MOST_STATE_CHARACTERS, Example
+from apps.calibration.trial_files import Example
 from apps.calibration.trial_values import belongs_nowhere, routing_of
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.items.models import Attachment, Item, ItemContent
+from apps.pipeline.limits import MAX_TRIAL_EXAMPLES, MAX_TRIAL_STATE_CHARACTERS
 from apps.reviews.exports_query import LabelQuery, labels_for, to_instant
 from apps.reviews.models import Label
 from apps.workflows.models import Question, Workflow
@@ -82,8 +83,8 @@ def _drawn(items: QuerySet[Item], draw: Draw) -> list[Item]:
 
 
 def _size(draw: Draw) -> int:
-    if not 1 <= draw.size <= MOST_EXAMPLES:
-        raise InvalidInput(FieldProblem("size", f"must be 1 to {MOST_EXAMPLES:,}"))
+    if not 1 <= draw.size <= MAX_TRIAL_EXAMPLES:
+        raise InvalidInput(FieldProblem("size", f"must be 1 to {MAX_TRIAL_EXAMPLES:,}"))
     return draw.size
 
 
@@ -92,7 +93,7 @@ def _with_states(items: Sequence[Item]) -> list[tuple[Item, Any]]:
     kept = [
         (item, contents[item.pk].state)
         for item in items
-        if item.pk in contents and 0 < len(contents[item.pk].text) <= MOST_STATE_CHARACTERS
+        if item.pk in contents and 0 < len(contents[item.pk].text) <= MAX_TRIAL_STATE_CHARACTERS
     ]
     if not kept:
         raise InvalidInput(FieldProblem("items", "there are none of this kind; choose otherwise"))

@@ -23,6 +23,7 @@ from apps.calibration.trial_values import (
 )
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.pipeline.incoming import Incoming, check_incoming
+from apps.pipeline.limits import MAX_TRIAL_EXAMPLES, MAX_TRIAL_STATE_CHARACTERS
 from apps.sources.tables.chunks import ByteStream
 from apps.sources.tables.column_names import plain
 from apps.sources.tables.columns import Roles, suggest_roles
@@ -34,12 +35,8 @@ from apps.workflows.models import Question
 PRESENT = "present"
 _TRUTHS = ("truth", "gold", "label", "answer")
 _FLAGS = ("outofscope", "oos")
-MOST_EXAMPLES = 2_000
-MOST_BYTES = 20 * 1024 * 1024
 MOST_GIVEN = 8
 MOST_PROBLEMS = 20
-MOST_STATE_CHARACTERS = 200_000
-"""A model takes 256,000 bytes with the questions; what is longer could not be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +96,9 @@ def read_examples(
             elif example is not None:
                 seen.add(example.external_id)
                 examples.append(example)
-            if len(examples) > MOST_EXAMPLES:
-                problems.insert(0, FieldProblem("file", f"has more than {MOST_EXAMPLES:,} examples"))
-            if len(problems) >= MOST_PROBLEMS or len(examples) > MOST_EXAMPLES:
+            if len(examples) > MAX_TRIAL_EXAMPLES:
+                problems.insert(0, FieldProblem("file", f"has more than {MAX_TRIAL_EXAMPLES:,} examples"))
+            if len(problems) >= MOST_PROBLEMS or len(examples) > MAX_TRIAL_EXAMPLES:
                 break
     except UnreadableFile as error:
         problems.append(FieldProblem("file", str(error)))
@@ -182,19 +179,24 @@ def _to_example(
     if is_flagged and routing:
         truth[routing.key] = routing.none_of_these or None
     nowhere = bool(routing and routing.key in truth and belongs_nowhere(routing, truth[routing.key]))
-    given = dict(_given(cells, columns, questions))
+    try:
+        given = dict(_given(cells, columns, questions))
+    except InvalidInput as refused:
+        problems.extend(FieldProblem(f"row {row.number}", f"{p.path} {p.message}") for p in refused.problems)
+        return None
     return Example(row.incoming.external_id, row.incoming.state, truth or None, is_flagged or nowhere, given)
 
 
 def _row_problems(incoming: Incoming) -> Iterator[FieldProblem]:
     yield from check_incoming(incoming)
-    if len(incoming.text) > MOST_STATE_CHARACTERS:
-        yield FieldProblem("state", f"has more than {MOST_STATE_CHARACTERS:,} characters")
+    if len(incoming.text) > MAX_TRIAL_STATE_CHARACTERS:
+        yield FieldProblem("state", f"has more than {MAX_TRIAL_STATE_CHARACTERS:,} characters")
 
 
 def _given(
     cells: Mapping[str, Any], columns: Columns, questions: Sequence[Question]
 ) -> Iterator[tuple[str, GivenAnswer]]:
+    """Raises InvalidInput for probabilities that are none, naming their column."""
     by_key = {each.key: each for each in questions}
     for owner in dict.fromkeys(name for name, _ in columns.given):
         answer = GivenAnswer({})
@@ -202,8 +204,8 @@ def _given(
             cell = cells.get(column)
             if name != owner or as_text(cell) == "":
                 continue
-            published = to_probabilities(by_key[key], cell) if isinstance(cell, Mapping) else None
-            if published:
+            if isinstance(cell, Mapping):
+                published = _probabilities(by_key[key], cell, column)
                 answer.probabilities[key] = published
                 answer.values[key] = top_of(published)
             else:
@@ -211,3 +213,10 @@ def _given(
                 answer.values[key] = to_option(by_key[key], cell) or as_text(cell)[:LONGEST_VALUE]
         if answer.values:
             yield owner, answer
+
+
+def _probabilities(question: Question, cell: Mapping[str, Any], column: str) -> list[list[Any]]:
+    try:
+        return to_probabilities(question, cell)
+    except ValueError as error:
+        raise InvalidInput(FieldProblem(column[:100], str(error))) from error

@@ -108,7 +108,8 @@ class TrialResult:
         return bool(self.trial.costs.get("costs"))
 
 
-def _leave_unnamed(examples: Sequence[TrialExample], reader: User | None) -> None:
+def leave_unnamed(examples: Sequence[TrialExample], reader: User | None) -> None:
+    """Takes the id from those that `reader` may still be asked blind about; nobody reading names all."""
     items = [example.item_id for example in examples if example.item_id is not None]
     hidden = hidden_items(reader, items) if reader is not None and items else set()
     for example in examples:
@@ -123,7 +124,7 @@ def result_of(trial: Trial, reader: User | None = None) -> TrialResult:
     """
     questions = list(trial.question_set.questions.all())
     examples = list(trial.examples.defer("state").exclude(truth__isnull=True).order_by("position"))
-    _leave_unnamed(examples, reader)
+    leave_unnamed(examples, reader)
     models = list(trial.models.select_related("endpoint").order_by("position"))
     answers: dict[int, dict[int, TrialAnswer]] = defaultdict(dict)
     for each in TrialAnswer.objects.filter(trial_model__in=models).defer("answers"):

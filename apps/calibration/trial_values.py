@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from apps.workflows.models import Question
 
 YES, NO = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0"})
 LONGEST_VALUE = 120
+MOST_OFF = 0.05
 
 
 def routing_of(questions: Iterable[Question]) -> Question | None:
@@ -46,18 +48,20 @@ def belongs_nowhere(question: Question, value: str | None) -> bool:
     return value is None or bool(question.none_of_these and value == question.none_of_these)
 
 
-def to_probabilities(question: Question, given: Mapping[str, Any]) -> list[list[Any]] | None:
-    """Published probabilities by option, in declared order; None when they are not of this question's options, or
-    are no probabilities. Rounded ones may miss 1 by 0.05; they are scaled to sum to 1."""
+def to_probabilities(question: Question, given: Mapping[str, Any]) -> list[list[Any]]:
+    """Published probabilities by option, in declared order. Rounded ones may miss 1 by 0.05; they are scaled to sum
+    to 1. Raises ValueError, saying why, for what is not one probability for each option of this question."""
     ids = question.option_ids
     if set(given) != set(ids):
-        return None
+        raise ValueError(f"must have a probability for each of {', '.join(ids)[:200]} and for nothing else")
+    for option in ids:
+        p = given[option]
+        if not isinstance(p, int | float) or isinstance(p, bool) or not 0 <= p <= 1:
+            raise ValueError(f"must have probabilities from 0 to 1, and {option} has {str(p)[:40]}")
     values = [given[option] for option in ids]
-    if not all(isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= 1 for p in values):
-        return None
-    total = sum(values)
-    if abs(total - 1) > 0.05:
-        return None
+    total = math.fsum(values)
+    if abs(total - 1) > MOST_OFF:
+        raise ValueError(f"must have probabilities that sum to 1, and they sum to {total:.4g}")
     return [[option, p / total] for option, p in zip(ids, values, strict=True)]
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from apps.calibration.certs import promises_enough, settings_of
 from apps.calibration.evidence import changed_gates, model_in_use
-from apps.calibration.looking import risk_of_a_label
+from apps.calibration.looking import refusal, risk_of_a_label
 from apps.calibration.models import Certificate, Incident
-from apps.calibration.recalibration import refusal
 from apps.policies.models import Policy
 from apps.policies.readable import share
 from apps.policies.rules import to_rules

@@ -7,6 +7,7 @@ urlpatterns = [
     path(BASE, views_trials.trials, name="trials"),
     path(f"{BASE}new/", views_trials.trial_new, name="trial_new"),
     path(f"{BASE}<int:trial_id>/", views_trials.trial, name="trial"),
+    path(f"{BASE}<int:trial_id>/results.csv", views_trials.trial_csv, name="trial_csv"),
     path(f"{BASE}<int:trial_id>/start/", views_trials.trial_start, name="trial_start"),
     path(f"{BASE}<int:trial_id>/again/", views_trials.trial_again, name="trial_again"),
     path(f"{BASE}<int:trial_id>/adopt/", views_trials.trial_adopt, name="trial_adopt"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -17,7 +17,8 @@ from apps.calibration.forms_trials import FILE, LABELLED, LabelForm, StartForm, 
 from apps.calibration.models import Trial, TrialAnswer
 from apps.calibration.trial_adoption import adopt
 from apps.calibration.trial_draws import draw_labelled, draw_recent
-from apps.calibration.trial_files import MOST_BYTES, MOST_EXAMPLES, Example, read_examples
+from apps.calibration.trial_export import csv_of
+from apps.calibration.trial_files import Example, read_examples
 from apps.calibration.trial_results import result_of
 from apps.calibration.trials import (
     ASKED_FOR,
@@ -33,6 +34,7 @@ from apps.calibration.trials import (
 )
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
+from apps.pipeline.limits import MAX_TRIAL_EXAMPLES, MAX_TRIAL_FILE_BYTES
 from apps.sources.tables.understanding import SAMPLE_BYTES
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
@@ -40,7 +42,7 @@ from apps.workflows.selectors import current_question_set
 
 PAGE = 50
 AT_WORK = (Trial.Status.WAITING, Trial.Status.RUNNING)
-TOO_LARGE = f"The file is too large: a trial's may have {MOST_BYTES // 1024**2} MB."
+TOO_LARGE = f"The file is too large: a trial's may have {MAX_TRIAL_FILE_BYTES // 1024**2} MB."
 
 
 @require_GET
@@ -63,7 +65,7 @@ def trial_new(request: PersonRequest, slug: str) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
     if request.method != "POST":
         return _new_page(request, workflow, TrialForm(workflow=workflow))
-    if int(request.headers.get("Content-Length") or 0) > MOST_BYTES + 64 * 1024:
+    if int(request.headers.get("Content-Length") or 0) > MAX_TRIAL_FILE_BYTES + 64 * 1024:
         return _new_page(request, workflow, TrialForm(workflow=workflow), problems=[TOO_LARGE], status=413)
     return _create(request, workflow)
 
@@ -105,6 +107,16 @@ def _examples(workflow: Workflow, form: TrialForm) -> list[Example]:
 def trial(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
     return _show(request, workflow, _trial(workflow, trial_id))
+
+
+@require_GET
+def trial_csv(request: PersonRequest, slug: str, trial_id: int) -> StreamingHttpResponse:
+    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
+    rows = csv_of(_trial(workflow, trial_id), request.user)
+    disposition = f'attachment; filename="{workflow.slug}-trial-{trial_id}.csv"'
+    return StreamingHttpResponse(
+        rows, content_type="text/csv; charset=utf-8", headers={"Content-Disposition": disposition}
+    )
 
 
 @require_POST
@@ -212,7 +224,7 @@ def _new_page(
         "questions": current_question_set(workflow).questions.all(),
         "asked_for": ASKED_FOR,
         "nowhere_asked_for": NOWHERE_ASKED_FOR,
-        "most": MOST_EXAMPLES,
+        "most": MAX_TRIAL_EXAMPLES,
     }
     return render(request, "calibration/trial_new.html", context, status=status)
 

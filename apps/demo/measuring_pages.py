@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.calibration.daycounts import refresh
-from apps.calibration.recalibration import certificates
+from apps.calibration.looking import look
 from apps.demo.measuring import TookTooLong, timed
 from apps.demo.million import fill
 from apps.insights.metrics import workflow_metrics
@@ -45,7 +45,7 @@ def measure_pages(workflow: Workflow, people: Mapping[str, User], *, size: int) 
     figures = {name: _page(browser, f"/w/{workflow.slug}/{path}") for name, path in PAGES.items()}
     figures["metrics"] = _best(lambda: _metrics(workflow, None))
     figures["metrics_by_question"] = _best(lambda: _metrics(workflow, "question"))
-    figures["certificates"] = _best(lambda: certificates(workflow=workflow, now=timezone.now()))
+    figures["certificates"] = _best(lambda: look(workflow=workflow, now=timezone.now()))
     return {
         "pages_at_1m_ms": figures,
         "decisions": size,

@@ -40,3 +40,7 @@ MAX_MAIL_TEXT_CHARACTERS = 4 * 1024 * 1024
 """Of a mail's text and of its HTML so much is kept for people; the model's share is MAX_STATE_BYTES."""
 MAX_MEDIA_BYTES = 16 * 1024 * 1024
 """Of a picture or document fetched from WhatsApp."""
+MAX_TRIAL_EXAMPLES = 2_000
+MAX_TRIAL_FILE_BYTES = 20 * 1024 * 1024
+MAX_TRIAL_STATE_CHARACTERS = 200_000
+"""A model takes 256,000 bytes with the questions; what is longer could not be asked."""

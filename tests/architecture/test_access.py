@@ -94,6 +94,7 @@ EXPECTED = {
     "calibration:trials": "manager",
     "calibration:trial_new": "manager",
     "calibration:trial": "manager",
+    "calibration:trial_csv": "manager",
     "calibration:trial_start": "manager",
     "calibration:trial_again": "manager",
     "calibration:trial_adopt": "manager",

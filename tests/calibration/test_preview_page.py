@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.calibration.models import CalibrationRun
 from apps.calibration.previewing import PAGE, items_of_cell
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
@@ -103,3 +104,34 @@ def test_what_is_no_cell_or_place_is_not_found(client: Client, draft: Policy, pa
 @pytest.mark.parametrize("path", ["", "newly-automatic/"])
 def test_only_managers_look(draft: Policy, rosa: User, signed_in: SignIn, path: str) -> None:
     assert signed_in(rosa).get(PAGE_OF_DRAFT + path).status_code == 403
+
+
+def test_figures_that_chose_the_thresholds_are_marked(
+    client: Client, workflow: Workflow, draft: Policy
+) -> None:
+    insert_replayable(workflow, [UNSURE_LATELY] * 5)
+    assert "In-sample." not in shown(client, PAGE_OF_DRAFT)
+    CalibrationRun.objects.create(
+        workflow=workflow,
+        question_set=workflow.question_sets.get(),
+        policy=workflow.policies.get(version=1),
+        proposal=draft,
+        model="standin-ngram-1",
+        trigger=CalibrationRun.Trigger.ASKED,
+        formula="two-stratum-exact/1",
+        inputs={},
+        results=[],
+        seconds=0.1,
+        created_at=timezone.now(),
+    )
+    assert "<strong>In-sample.</strong>" in shown(client, PAGE_OF_DRAFT)
+
+
+@pytest.mark.parametrize(("unsure", "says"), [(40, True), (5, False)])
+def test_another_load_is_told(
+    client: Client, workflow: Workflow, draft: Policy, unsure: int, says: bool
+) -> None:
+    # What the draft lets through people no longer see: of 60 they saw.
+    low = [replace(REVIEWED, p=0.5, at=LATELY)] * (60 - unsure)
+    insert_replayable(workflow, [UNSURE_LATELY] * unsure + low)
+    assert ("What people see a day would change by" in shown(client, PAGE_OF_DRAFT)) is says

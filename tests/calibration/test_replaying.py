@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from apps.calibration.counts import count_labels
-from apps.calibration.recalibration import certificates
+from apps.calibration.models import Incident
 from apps.calibration.replaying import Replayed, replay
+from apps.stats.certificates import certify
 from apps.stats.intervals import clopper_pearson, upper_bound
 from apps.stats.thresholds import GRID, two_stratum_bounds
 from apps.workflows.models import Workflow
@@ -165,5 +166,22 @@ def test_the_bounds_are_those_of_the_certificates(workflow: Workflow, seed: int)
     at = GRID.index(0.8)
     assert bound.bound == pytest.approx(two_stratum_bounds(counted.counts, 0.05)[at])
     assert (bound.labelled, bound.wrong) == (counted.counts.labelled[at], counted.counts.wrong[at])
-    finding = next(each for each in certificates(workflow=workflow, now=NOW) if each.label == "spam")
-    assert (bound.certified, bound.end_on) == (finding.is_certified, counted.end_on)
+    certified = certify(
+        counted.counts, alpha=0.05, delta=0.05, drawn=counted.drawn, unanswered=counted.unanswered
+    ).certified
+    assert (bound.certified, bound.end_on) == (0.8 in certified, counted.end_on)
+
+
+def test_what_an_alarm_dropped_enters_no_bound(workflow: Workflow) -> None:
+    insert_replayable(workflow, [REVIEWED] * 300)
+    insert_replayable(workflow, [replace(REVIEWED, at=NOW - timedelta(days=1))] * 40, prefix="since")
+    Incident.objects.create(
+        workflow=workflow,
+        level=Incident.Level.ALARM,
+        kind=Incident.Kind.BROKEN_TARGET,
+        label="spam",
+        numbers={},
+        opened_at=NOW - timedelta(days=5),
+    )
+    (bound,) = replayed(workflow, RULES).labels
+    assert (bound.items, bound.labelled, bound.certified) == (40, 40, False)

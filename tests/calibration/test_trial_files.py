@@ -88,3 +88,24 @@ def test_hostile_rows_cost_nothing_but_themselves(workflow: Workflow) -> None:
     odd = '{"id": 2, "text": "a\\u0000b", "old:intent": {"lead": 1e400}}\n'
     why = problems(workflow, (deep + odd).encode(), "rows.jsonl")
     assert "row 1" in why
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ('{"lead": -0.1, "customer": 0.4, "spam": 0.4, "other": 0.3}', "from 0 to 1, and lead has -0.1"),
+        ('{"lead": 1.5, "customer": 0, "spam": 0, "other": 0}', "from 0 to 1, and lead has 1.5"),
+        ('{"lead": NaN, "customer": 0, "spam": 0, "other": 1}', "row"),
+        ('{"lead": "much", "customer": 0, "spam": 0, "other": 1}', "from 0 to 1, and lead has much"),
+        ('{"lead": 0.9, "customer": 0.9, "spam": 0, "other": 0}', "sum to 1, and they sum to 1.8"),
+        ('{"lead": 0.5, "spam": 0.5}', "for each of lead, customer, spam, other and for nothing else"),
+    ],
+)
+def test_impossible_probabilities_are_refused_with_row_and_column(
+    workflow: Workflow, given: str, why: str
+) -> None:
+    right = '{"id": 1, "text": "x", "intent": "spam"}\n'
+    wrong = '{"id": 2, "text": "y", "intent": "spam", "old:intent": ' + given + "}\n"
+    said = problems(workflow, (right + wrong).encode(), "rows.jsonl")
+    assert said.startswith("row 2")
+    assert why in said

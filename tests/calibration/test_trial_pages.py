@@ -8,8 +8,8 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.calibration.models import Trial, TrialExample
-from apps.calibration.trial_files import MOST_BYTES
 from apps.calibration.trial_running import work_on_next_trial
+from apps.pipeline.limits import MAX_TRIAL_FILE_BYTES
 from apps.workflows.models import Workflow
 from tests.calibration.trialled import CSV, answering, make_trial, run
 from tests.conftest import SignIn
@@ -59,7 +59,7 @@ def test_what_is_wrong_with_a_file_is_shown(client: Client) -> None:
 
 
 def test_a_body_that_is_too_large_is_not_read(client: Client) -> None:
-    response = client.post(f"{BASE}new/", {}, headers={"Content-Length": str(MOST_BYTES * 2)})
+    response = client.post(f"{BASE}new/", {}, headers={"Content-Length": str(MAX_TRIAL_FILE_BYTES * 2)})
     assert response.status_code == 413
 
 
@@ -124,3 +124,19 @@ def test_another_workflows_trial_is_not_found(client: Client, other_workflow: Wo
     trial = make_trial(other_workflow)
     assert client.get(f"{BASE}{trial.pk}/").status_code == 404
     assert client.post(f"{BASE}{trial.pk}/delete/").status_code == 404
+
+
+def test_results_are_a_file(client: Client, workflow: Workflow) -> None:
+    content = CSV.replace(b"1,I want", b"=cmd(),I want")
+    trial = run(make_trial(workflow, content), answering(lambda text: "spam"), "stand-in")
+    response = client.get(f"{BASE}{trial.pk}/results.csv")
+    lines = response.getvalue().decode("utf-8-sig").splitlines()
+    assert lines[0].startswith("external_id,question,truth,belongs_nowhere,model,answer,probability")
+    assert "'=cmd(),intent,lead,false,stand-in,spam,0.7," in "\n".join(lines)
+    assert "2,intent,customer,false,present,spam,,," in lines
+    assert len(lines) == 1 + 4 * 2 * 2
+
+
+def test_a_file_of_another_workflow_is_not_found(client: Client, other_workflow: Workflow) -> None:
+    trial = make_trial(other_workflow)
+    assert client.get(f"{BASE}{trial.pk}/results.csv").status_code == 404

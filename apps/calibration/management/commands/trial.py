@@ -12,12 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.calibration.models import Trial
-from apps.calibration.trial_files import MOST_BYTES, read_examples
+from apps.calibration.trial_files import read_examples
 from apps.calibration.trial_report import report_lines
 from apps.calibration.trial_results import result_of
 from apps.calibration.trial_running import work_on_next_trial
 from apps.calibration.trials import choices_for, create_trial, start_trial
 from apps.core.errors import Conflict, InvalidInput
+from apps.pipeline.limits import MAX_TRIAL_FILE_BYTES
 from apps.sources.tables.csv_rows import UnreadableFile
 from apps.sources.tables.reading import read_sample
 from apps.workflows.models import Endpoint, Workflow
@@ -68,8 +69,8 @@ class Command(BaseCommand):
 
     def _start(self, workflow: Workflow, path: Path, models: list[str], name: str) -> Trial:
         sample = read_sample(path)
-        if path.stat().st_size > MOST_BYTES:
-            raise UnreadableFile(f"has more than {MOST_BYTES:,} bytes")
+        if path.stat().st_size > MAX_TRIAL_FILE_BYTES:
+            raise UnreadableFile(f"has more than {MAX_TRIAL_FILE_BYTES:,} bytes")
         choices = choices_for(workflow, models)
         questions = list(current_question_set(workflow).questions.all())
         with path.open("rb") as stream:
