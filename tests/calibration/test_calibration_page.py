@@ -115,7 +115,7 @@ def test_its_queries_do_not_grow_with_the_data(
     insert(
         workflow, *[replace(REVIEWED, label=label, answer=label) for label in ("spam", "lead", "customer")]
     )
-    with django_assert_max_num_queries(45):
+    with django_assert_max_num_queries(47):
         client.get(PAGE)
 
 

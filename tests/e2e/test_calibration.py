@@ -26,7 +26,7 @@ label = next(iter(workflow.policies.get(status="active").rules["labels"]))
 at = timezone.now() - timedelta(days=3)
 right = replace(REVIEWED, label=label, answer=label, at=at)
 wrong = replace(right, answer=None, p=0.6)
-insert_past(workflow, [*[replace(right, p=0.95)] * 200, *[replace(right, p=0.7)] * 100, *[wrong] * 30])
+insert_past(workflow, [*[replace(right, p=0.95)] * 400, *[replace(right, p=0.7)] * 200, *[wrong] * 60])
 """
 
 
@@ -62,10 +62,10 @@ def test_it_works(page: Page) -> None:
     words = slider.get_attribute("aria-valuetext")
     assert words is not None
     assert words.startswith(
-        "From 61 %: 90.9 %, 300 of 330 items act by themselves; decided otherwise at most "
+        "From 61 %: 90.9 %, 600 of 660 items act by themselves; decided otherwise at most "
     )
-    assert "0 of 300 answers were" in words
-    expect(page.locator("[data-shows=share]")).to_have_text("90.9 %, 300 of 330 items")
+    assert "0 of 600 answers were" in words
+    expect(page.locator("[data-shows=share]")).to_have_text("90.9 %, 600 of 660 items")
     expect(marker(page)).to_have_attribute("visibility", "visible")
 
 
@@ -110,4 +110,14 @@ def test_a_run_is_asked_for_knowingly(page: Page) -> None:
     page.goto(PAGE)
     page.get_by_text("Certificates and attempts (1)").click()
     expect(page.locator(".chart-history")).to_contain_text("In force")
+    assert problems_of(page) == []
+    # More is promised from now on than the certificate says.
+    page.goto(f"{PAGE}promise/")
+    page.get_by_label("Confidence").fill("0.99")
+    page.get_by_role("button", name="Save").click()
+    page.goto(PAGE)
+    expect(page.locator("main")).to_contain_text("nothing is certified for that yet")
+    assert problems_of(page) == []
+    page.goto(f"/w/{SLUG}/policy/2/")
+    expect(page.locator("main")).to_contain_text("with a certificate for less than")
     assert problems_of(page) == []
