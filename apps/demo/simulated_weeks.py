@@ -37,7 +37,7 @@ from apps.policies.services import activate
 from apps.reviews.leases import take_next_task
 from apps.reviews.models import Answer, Label, Review, ReviewTask
 from apps.reviews.services import SubmittedAnswer, submit_review
-from apps.workflows.models import Endpoint, Question, Workflow
+from apps.workflows.models import Endpoint, Membership, Question, Role, Workflow
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 """A Monday."""
@@ -200,6 +200,8 @@ def begin(
     """A workflow where everything comes to people, as long as nothing is certified."""
     file = check_workflow_file(_workflow_file(recording))
     installed = install_workflow(file=file, endpoint=endpoint, owner=manager, now=START)
+    # The desk gives nothing to who is no member.
+    Membership.objects.create(user=reviewer, workflow=installed.workflow, role=Role.REVIEWER)
     return Simulation(recording, installed.workflow, manager, reviewer, seed)
 
 
