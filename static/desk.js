@@ -68,12 +68,6 @@ function settleSaid() {
   }
 }
 
-// By a key into what it opened: its first field, now or when it has come.
-function enter(summary) {
-  const field = summary.parentElement.querySelector("textarea, select, input:not([type=hidden])");
-  (summary.parentElement.open && field ? field : summary).focus();
-}
-
 function openPanel(panel) {
   panel.open = true;
   settleSaid();
@@ -107,7 +101,8 @@ document.addEventListener("pressed-by-key", (event) => {
   if (target.matches("[data-else] > summary")) {
     if (target.parentElement.open) openPanel(target.parentElement);
   } else if (target.matches("summary")) {
-    enter(target);
+    const field = target.parentElement.querySelector("textarea, select, input:not([type=hidden])");
+    (target.parentElement.open && field ? field : target).focus();
   } else if (target.matches("input[type=radio]") && isWordy(target)) {
     firstField(target.closest(".elses").querySelector(`[data-said="${target.value}"]`)).focus();
   } else if (target.matches("input[type=radio]")) {
@@ -333,10 +328,7 @@ function settleIn({ isFirst }) {
 }
 
 document.addEventListener("htmx:afterSettle", (event) => {
-  const { elt } = event.detail;
-  const summary = elt.closest("details")?.querySelector("summary");
-  if (summary && summary === document.activeElement && elt.querySelector("textarea, select")) enter(summary);
-  if (elt.id !== "desk") return;
+  if (event.detail.elt.id !== "desk") return;
   settleIn({ isFirst: false });
   keepUp();
 });

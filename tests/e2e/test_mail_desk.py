@@ -183,6 +183,7 @@ def test_a_mail_is_for_everybody(demo: Demo, visitors: Visitors) -> None:
         desk.page.locator("[data-mail-text] .user-text").first.evaluate("e => getComputedStyle(e).direction")
         == "rtl"
     )
+    desk.title.click()  # all is unfolded now, and the focus in a field of the hand-over
     show_as_sent(desk.page)
     assert problems_of(desk.page) == []
     desk.page.evaluate("document.documentElement.dir = 'rtl'")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import Visitors
 from tests.e2e.desk import Desk
 from tests.e2e.looks import problems_of
-from tests.e2e.running import Demo
+from tests.e2e.running import Demo, wait_for
 from tests.e2e.several import SEVERAL_WORKFLOW
 
 pytestmark = pytest.mark.e2e
@@ -55,6 +55,8 @@ def test_it_works(demo: Demo, visitors: Visitors) -> None:
     expect(answers).to_contain_text("Fault")
     decides.press("2")
     expect(decides.title).to_have_text("Nothing for you now")
+    # While it can be taken back nobody sees it.
+    wait_for(lambda: demo.story("opinions", item_id)["label"], 30, "the label to be shown")
     told = demo.story("opinions", item_id)
     assert (told["label"]["value"], told["label"]["source"]) == ("fault", "adjudication")
 
