@@ -26,6 +26,8 @@ MOST_MARKED = 100_000
 """Characters of a request in which words are looked for: finding their places takes a millisecond for two thousand."""
 MOST_ROWS = 20_000
 _OF_A_GROUP = 100
+_MARKUP = 100
+"""What a row or a message costs a page besides its characters, counted as such: a thousand empty ones are long, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,13 @@ def body_of(
     start: int = 0,
     most: int = FIRST,
 ) -> Body:
-    """The pieces of a state from the one at `start` on, until `most` characters are reached; words marked."""
+    """The pieces of a state from the one at `start` on, until they weigh `most` characters; words marked."""
     pieces = list(_pieces(state, top_fields))
     shown: list[Piece] = []
     size, end = 0, start
     while end < len(pieces) and size < most:
         shown.append(_marked(pieces[end], phrases if size < MOST_MARKED else ()))
-        size += _size(pieces[end])
+        size += _weight(pieces[end])
         end += 1
     left = sum(map(_size, pieces[end:]))
     return Body(tuple(_groups(shown)), end if end < len(pieces) else None, left)
@@ -182,6 +184,17 @@ def _lines(text: str) -> Iterator[str]:
 
 def _size(piece: Piece) -> int:
     return len(piece.text or "") + (len(piece.name) if isinstance(piece, RowPiece) else 0) + 1
+
+
+def _weight(piece: Piece) -> int:
+    match piece:
+        case TextPiece() | MessagePiece(is_more=True):
+            return _size(piece)
+        case RowPiece():
+            return _size(piece) + _MARKUP
+        case MessagePiece(message=message):
+            more = sum(len(name) + len(value) + _MARKUP for name, value in message.more)
+            return _size(piece) + len(message.author) + more + 2 * _MARKUP
 
 
 def _marked(piece: Piece, phrases: Sequence[Phrase]) -> Piece:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +29,8 @@ _OURS = {
 _THEIRS = {"client", "contact", "customer", "guest", "human", "lead", "patient", "user", "visitor"}
 _SECONDS = (10**8, 10**11)
 """A number between is seconds since 1970 (1973 to 5138); a thousand times that is milliseconds."""
+_YEARS = (2, 9998)
+"""Every time between exists in every time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,9 @@ def _to_time(value: str | float) -> datetime | None:
             at = datetime.fromisoformat(value)
         except ValueError:
             return None
-        return at if at.tzinfo is not None else None
-    if not math.isfinite(value):
+        return at if at.tzinfo is not None and _YEARS[0] <= at.year <= _YEARS[1] else None
+    # A sender's number may be larger than any that can be divided.
+    if not _SECONDS[0] <= value < _SECONDS[1] * 1000:
         return None
     seconds = value / 1000 if value >= _SECONDS[1] else value
-    return datetime.fromtimestamp(seconds, UTC) if _SECONDS[0] <= seconds < _SECONDS[1] else None
+    return datetime.fromtimestamp(seconds, UTC)

@@ -46,6 +46,22 @@ def test_a_line_without_end_is_broken_at_a_space() -> None:
     assert "".join(in_blocks("x" * 50_000)) == "x" * 50_000
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        [{"role": "user", "text": ""}] * 5_000,
+        [{"role": "user", "text": "", "id": "x" * 1_000}] * 500,
+        [[]] * 5_000,
+        {f"k{n}": "" for n in range(5_000)},
+    ],
+)
+def test_ever_so_many_empty_ones_are_a_long_item_too(state: Any) -> None:
+    first = body_of(state)
+    assert sum(len(group.pieces) for group in first.groups) < 200
+    assert first.next is not None
+    assert body_of(state, start=first.next, most=WHOLE).next is None
+
+
 def test_chosen_fields_come_first_and_nothing_twice() -> None:
     state = {"id": 1, "note": "x", "order": {"total": 5}}
     assert rows(state, "note", "order.total", "missing") == [
@@ -82,6 +98,10 @@ def test_whoever_wrote_first_asks() -> None:
         ("yesterday", None, "yesterday"),
         (float("inf"), None, "inf"),
         (7, None, "7"),
+        (10**400, None, f"1{'0' * 400}"),
+        # No time of ours in any other zone.
+        ("0001-01-01T00:00:00+14:00", None, "0001-01-01T00:00:00+14:00"),
+        ("9999-12-31T23:59:59-14:00", None, "9999-12-31T23:59:59-14:00"),
     ],
 )
 def test_times_as_senders_write_them(time: Any, at: datetime | None, when: str) -> None:
