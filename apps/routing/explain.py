@@ -69,8 +69,8 @@ def _low_confidence(numbers: Mapping[str, Any], names: Names) -> str:
 
 
 def _high_cost(numbers: Mapping[str, Any], names: Names, unit: str) -> str:
-    expected = _amount(numbers["expected_cost"], numbers["review_cost"]) + unit
-    label, review = _name(numbers["label"], names), _exact(numbers["review_cost"]) + unit
+    expected = _as_money(_amount(numbers["expected_cost"], numbers["review_cost"])) + unit
+    label, review = _name(numbers["label"], names), _as_money(_exact(numbers["review_cost"])) + unit
     held = (
         f"Held because acting on {label} is expected to cost {expected}, more than the {review} of a review."
     )
@@ -229,6 +229,12 @@ def _exact_percent(value: Any, *, unit: str = " %") -> str:
 
 def _amount(value: Any, limit: Any) -> str:
     return _shortest(value, (limit,), scale=1, digits=2)
+
+
+def _as_money(amount: str) -> str:
+    """With cents: "0.6" is written "0.60"; what needs more digits, or has none, stays as it is."""
+    whole, point, digits = amount.partition(".")
+    return f"{whole}.{digits:0<2}" if point and digits.isdigit() else amount
 
 
 def _exact(value: Any) -> str:

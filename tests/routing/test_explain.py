@@ -50,7 +50,7 @@ def test_it_works() -> None:
         (
             choice(spam=0.98, lead=0.02),
             rules(),
-            "Held because acting on Spam is expected to cost 0.8, more than the 0.6 of a review.",
+            "Held because acting on Spam is expected to cost 0.80, more than the 0.60 of a review.",
         ),
         (
             choice(lead=0.99, spam=0.01),
@@ -220,4 +220,4 @@ def test_gates_come_back_from_json() -> None:
 def test_amounts_carry_the_currency() -> None:
     reason = Reason("high_cost", {"label": "spam", "expected_cost": 1.878, "review_cost": 0.6})
     (sentence,) = explain([reason], NAMES, currency="EUR")
-    assert "is expected to cost 1.88 EUR, more than the 0.6 EUR of a review." in sentence
+    assert "is expected to cost 1.88 EUR, more than the 0.60 EUR of a review." in sentence
