@@ -64,6 +64,7 @@ function showGuidelines(isOpen) {
 // The next item may be asked by another version of the questions.
 function loadGuidelines(text) {
   const address = document.getElementById("desk")?.dataset.guidelines;
+  if (!address && !text.dataset.from) text.textContent = "They come with the first item.";
   if (!address || text.dataset.from === address) return;
   text.dataset.from = address;
   const forget = () => { if (text.dataset.from === address) delete text.dataset.from; };
