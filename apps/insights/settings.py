@@ -11,10 +11,11 @@ from django.db import transaction
 from apps.accounts.models import User
 from apps.actions.models import Action
 from apps.insights.operate import without_secrets
+from apps.reviews.handing import give_back_above
 from apps.reviews.leases import lock_person
 from apps.reviews.models import Lease, ReviewTask
-from apps.workflows.models import ApiToken, Membership, QuestionSet, Workflow
-from apps.workflows.people import remove_member
+from apps.workflows.models import ApiToken, Membership, QuestionSet, Role, Workflow
+from apps.workflows.people import add_member, remove_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,17 @@ def workflow_settings(workflow: Workflow) -> Settings:
         ),
         endpoint_address=without_secrets(workflow.endpoint.base_url),
     )
+
+
+@transaction.atomic
+def put_person(*, workflow: Workflow, username: str, role: Role) -> Membership:
+    """As `add_member`; who is no manager any more keeps nothing of what waits for one."""
+    person = User.objects.filter(username__iexact=username.strip(), is_active=True).first()
+    if person is not None:
+        lock_person(person)
+    member = add_member(workflow=workflow, username=username, role=role)
+    give_back_above(user=member.user, workflow=workflow)
+    return member
 
 
 @transaction.atomic

@@ -15,11 +15,11 @@ from apps.accounts.models import User
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
 from apps.insights.forms_settings import LimitsForm, MemberForm, ReadingForm, TokenForm, TopFieldsForm
-from apps.insights.settings import remove_person, workflow_settings
+from apps.insights.settings import put_person, remove_person, workflow_settings
 from apps.outbox.selectors import subscriptions_of
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import ApiToken, Role, Workflow
-from apps.workflows.people import add_member, revoke_token, update_limits
+from apps.workflows.people import revoke_token, update_limits
 from apps.workflows.reading import set_top_fields, update_reading
 from apps.workflows.services import create_token
 
@@ -36,7 +36,7 @@ def member_add(request: PersonRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _show(request, workflow, status=422, member_form=form)
     try:
-        member = add_member(
+        member = put_person(
             workflow=workflow, username=form.cleaned_data["username"], role=Role(form.cleaned_data["role"])
         )
     except InvalidInput as wrong:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -15,8 +16,10 @@ from apps.core.languages import reads
 from apps.items.models import Item
 from apps.reviews.leases import lock_person, locked_lease
 from apps.reviews.models import Lease, Review, ReviewTask, Skip, TaskEvent
+from apps.reviews.settling import seniors_among
 from apps.reviews.standing import holders_of
 from apps.workflows.models import Membership, Role, Workflow
+from apps.workflows.people import set_senior
 
 HANDED_FOR = timedelta(hours=4)
 """For so long nobody else gets it; afterwards everyone does."""
@@ -86,6 +89,40 @@ def escalate(*, user: User, lease_token: uuid.UUID, note: str, now: datetime) ->
     ReviewTask.objects.filter(pk=task.pk).update(assigned_to=None, assigned_until=None)
     _record(task, TaskEvent.Kind.ESCALATED, by=user, to=None, note=note, now=now)
     lease.delete()
+
+
+@transaction.atomic
+def change_senior(*, workflow: Workflow, user_id: int, is_senior: bool) -> Membership | None:
+    """The member, None when there is none. What only seniors may have on the desk does not stay with another."""
+    user = User.objects.filter(pk=user_id).first()
+    if user is None:
+        return None
+    lock_person(user)
+    member = set_senior(workflow=workflow, user_id=user_id, is_senior=is_senior)
+    give_back_above(user=user, workflow=workflow)
+    return member
+
+
+def give_back_above(*, user: User, workflow: Workflow) -> None:
+    """What waits for seniors and lies on the desk of one who is none, or was handed to them, is the others' again:
+    colleagues' answers stand beside it, and the hand-over would keep it from everybody. The caller holds the person's
+    lock since before the change, so nothing is taken up between."""
+    if seniors_among(workflow.pk, [user.pk]):
+        return
+    above = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN).exclude(
+        stage=ReviewTask.Stage.REVIEW
+    )
+    theirs = above.filter(Q(assigned_to=user) | Exists(Lease.objects.filter(task=OuterRef("pk"), user=user)))
+    ids = list(theirs.select_for_update().order_by("pk").values_list("pk", flat=True))
+    Lease.objects.filter(task__in=ids, user=user).delete()
+    ReviewTask.objects.filter(pk__in=ids, assigned_to=user).update(assigned_to=None, assigned_until=None)
+
+
+def give_back_unread(*, user: User, languages: Collection[str]) -> None:
+    """What was handed to a person in a language that they read no longer is everybody's."""
+    handed = ReviewTask.objects.filter(status=ReviewTask.Status.OPEN, assigned_to=user)
+    unread = [pk for pk, tag in handed.values_list("pk", "language") if not reads(languages, tag)]
+    handed.filter(pk__in=unread).update(assigned_to=None, assigned_until=None)
 
 
 def may_decide(user: User, task: ReviewTask) -> bool:

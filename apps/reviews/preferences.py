@@ -13,6 +13,7 @@ from django.db import transaction
 
 from apps.accounts.models import User
 from apps.core.languages import to_tag
+from apps.reviews.handing import give_back_unread
 from apps.reviews.keys import ACTIONS, BY_ID, KEYS, Action, with_usual
 from apps.reviews.models import DeskPreferences
 from apps.workflows.models import Workflow
@@ -143,3 +144,4 @@ def save_preferences(*, user: User, keys: dict[str, str], languages: Sequence[st
     usual = with_usual({})
     own = {action: key for action, key in keys.items() if key != usual[action]}
     DeskPreferences.objects.update_or_create(user=user, defaults={"keys": own, "languages": list(languages)})
+    give_back_unread(user=user, languages=languages)

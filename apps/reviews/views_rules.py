@@ -12,13 +12,13 @@ from apps.accounts.http import PersonRequest
 from apps.core.errors import InvalidInput
 from apps.core.htmx import render
 from apps.reviews.forms_rules import RulesForm
+from apps.reviews.handing import change_senior
 from apps.reviews.models import ReviewRules
 from apps.reviews.proposals import what_people_said
 from apps.reviews.rules import change_rules, routing_labels, rules_in_force
 from apps.reviews.rules_told import most_wanted, told_history, waiting_for_seniors
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Membership, Role, Workflow
-from apps.workflows.people import set_senior
 
 
 @require_safe
@@ -54,7 +54,7 @@ def _did(rules: ReviewRules) -> str:
 def senior_change(request: PersonRequest, slug: str, user_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
     is_senior = request.POST.get("senior") == "yes"
-    member = set_senior(workflow=workflow, user_id=user_id, is_senior=is_senior)
+    member = change_senior(workflow=workflow, user_id=user_id, is_senior=is_senior)
     if member is None:
         raise Http404
     messages.success(request, f"{member.user} is {'a senior' if is_senior else 'no senior'} now.")

@@ -169,3 +169,13 @@ def test_answers_of_the_removed_stay(maras: Client, rosa: User, workflow: Workfl
 def test_numbers_nobody_can_have(maras: Client) -> None:
     assert maras.post(f"{SETTINGS}people/{10**30}/remove/").status_code == 404
     assert maras.post(f"{SETTINGS}tokens/{10**30}/revoke/").status_code == 404
+
+
+def test_who_is_no_manager_any_more_has_nothing_of_theirs_on_the_desk(
+    maras: Client, rosa: User, workflow: Workflow
+) -> None:
+    Membership.objects.filter(user=rosa).update(role="manager")
+    make_task(workflow, stage="escalated")
+    assert take_next_task(user=rosa, workflow=workflow)
+    maras.post(f"{SETTINGS}people/", {"member-username": "rosa", "member-role": "reviewer"})
+    assert not Lease.objects.exists()

@@ -3,17 +3,24 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.core.errors import Conflict
 from apps.items.models import Item
 from apps.reviews.errors import LeaseLost
-from apps.reviews.handing import assign, escalate, hand_over, people_for, prioritise
+from apps.reviews.handing import assign, change_senior, escalate, hand_over, people_for, prioritise
+from apps.reviews.keys import with_usual
 from apps.reviews.leases import skip_task, take_next_task
-from apps.reviews.models import Lease, Review, ReviewTask, Skip, TaskEvent
+from apps.reviews.models import Lease, Review, ReviewRules, ReviewTask, Skip, TaskEvent
+from apps.reviews.preferences import save_preferences
+from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Membership, Workflow
-from tests.factories import NOW, make_task
-from tests.reviews.queue_people import gets, read_only, token_of
+from tests.factories import NOW, make_task, make_user
+from tests.insights.answered import answer
+from tests.reviews.queue_people import gets, hand_to, read_only, token_of
+
+SPAM = SubmittedAnswer("spam")
 
 
 def test_it_works(workflow: Workflow, rosa: User, ravi: User) -> None:
@@ -117,3 +124,49 @@ def test_what_is_closed_is_left_alone(workflow: Workflow, rosa: User, mara: User
         assign(manager=mara, workflow=workflow, task_id=task.pk, to=rosa, note="x", now=NOW)
     with pytest.raises(Conflict, match="meanwhile"):
         prioritise(manager=mara, workflow=workflow, task_id=task.pk, priority=1, note="", now=NOW)
+
+
+@pytest.fixture
+def sara(workflow: Workflow) -> User:
+    user = make_user("sara")
+    Membership.objects.create(user=user, workflow=workflow, role="reviewer", is_senior=True)
+    return user
+
+
+def test_who_is_no_senior_any_more_decides_nothing(
+    workflow: Workflow, rosa: User, ravi: User, sara: User
+) -> None:
+    ReviewRules.objects.create(workflow=workflow, consensus="unanimous", created_at=NOW)
+    task = make_task(workflow, reviews_wanted=2)
+    answer(rosa, task, "spam")
+    answer(ravi, task, "lead")
+    token = token_of(sara, workflow)
+    change_senior(workflow=workflow, user_id=sara.pk, is_senior=False)
+    with pytest.raises(LeaseLost):
+        submit_review(
+            user=sara, lease_token=token, answers={"intent": SPAM}, seconds=1, note="", now=timezone.now()
+        )
+    assert gets(sara, workflow) is None
+
+
+def test_who_is_no_senior_any_more_keeps_it_from_nobody(workflow: Workflow, sara: User, mara: User) -> None:
+    task = make_task(workflow, stage="escalated")
+    hand_to(sara, task)
+    assert gets(mara, workflow) is None
+    change_senior(workflow=workflow, user_id=sara.pk, is_senior=False)
+    assert gets(mara, workflow) == task
+
+
+def test_who_stays_a_senior_keeps_what_they_have(workflow: Workflow, sara: User) -> None:
+    make_task(workflow, stage="escalated")
+    token = token_of(sara, workflow)
+    change_senior(workflow=workflow, user_id=sara.pk, is_senior=True)
+    assert token_of(sara, workflow) == token
+
+
+def test_who_reads_it_no_longer_keeps_it_from_nobody(workflow: Workflow, rosa: User, ravi: User) -> None:
+    german, french = make_task(workflow, language="de"), make_task(workflow, language="fr")
+    hand_to(rosa, german)
+    hand_to(rosa, french)
+    save_preferences(user=rosa, keys=with_usual({}), languages=["fr-CA"])
+    assert (gets(ravi, workflow), gets(rosa, workflow)) == (german, french)
