@@ -6,9 +6,10 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from apps.accounts.models import User
+from apps.core.db import Columns, fetch
 from apps.items.models import Item
 from apps.reviews.errors import LeaseLost
 from apps.reviews.leases import locked_lease
@@ -17,12 +18,20 @@ from apps.reviews.selectors import MOST_COUNTED, start_of_day
 from apps.reviews.standing import left_for
 from apps.workflows.models import Workflow
 
-_DONE = """
-    SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY review.seconds), max(review.id)
-    FROM reviews_review review JOIN reviews_reviewtask task ON task.id = review.task_id
-    WHERE review.user_id = %(user)s AND task.workflow_id = %(workflow)s
-      AND review.taken_back_at IS NULL AND review.created_at >= %(since)s
-"""
+_ITEM = Columns(Item, "id", "external_id")
+_DONE = f"""
+    SELECT today.done, today.median, {_ITEM.of("item")}
+    FROM (
+        SELECT count(*) AS done, percentile_disc(0.5) WITHIN GROUP (ORDER BY review.seconds) AS median,
+               max(review.id) AS last
+        FROM reviews_review review JOIN reviews_reviewtask task ON task.id = review.task_id
+        WHERE review.user_id = %(user)s AND task.workflow_id = %(workflow)s
+          AND review.taken_back_at IS NULL AND review.created_at >= %(since)s
+    ) today
+    LEFT JOIN reviews_review review ON review.id = today.last
+    LEFT JOIN reviews_reviewtask task ON task.id = review.task_id
+    LEFT JOIN items_item item ON item.id = task.item_id
+"""  # noqa: S608 - our own columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +51,14 @@ class Bar:
 
 def session_bar(*, user: User, workflow: Workflow, now: datetime, counts_left: bool) -> Bar:
     """Counting what is left looks at much of the queue: the reply to an answer does without, the page keeps its own."""
-    with connection.cursor() as cursor:
-        since = start_of_day(workflow, now)
-        cursor.execute(_DONE, {"user": user.pk, "workflow": workflow.pk, "since": since})
-        done, median, last = cursor.fetchone()
+    since = start_of_day(workflow, now)
+    (row,) = fetch(_DONE, {"user": user.pk, "workflow": workflow.pk, "since": since})
+    done, median, *last = row
     seeker = Seeker.of(user, workflow) if counts_left else None
     return Bar(
         done_today=done,
         median_seconds=median,
-        last_item=None if last is None else Item.objects.get(tasks__reviews=last),
+        last_item=_ITEM.take(iter(last)) if done else None,
         left=None if seeker is None else left_for(seeker, most=MOST_COUNTED),
     )
 

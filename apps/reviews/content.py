@@ -134,13 +134,15 @@ def came_in(
     phrases: Sequence[Phrase] = (),
     searched: str = "",
     most: int = FIRST,
+    has_mail: bool = True,
+    has_attachments: bool = True,
 ) -> CameIn:
     """At most three queries, none of which loads a picture or HTML; `item` comes with its content.
 
     `top_fields` of a JSON object come first; `phrases` of rules and what was searched for are marked; about `most`
-    characters are shown at once.
+    characters are shown at once. Who knows that there is no mail, or no attachment, spares a query each.
     """
-    mail = Mail.objects.filter(item=item).annotate(has_html=~Q(html="")).defer("html").first()
+    mail = _mail_of(item) if has_mail else None
     state = item.content.state
     marks = Marks(tuple(phrases), search_phrases(searched))
     return CameIn(
@@ -149,7 +151,7 @@ def came_in(
         body=Body(()) if mail else body_of(state, top_fields=top_fields, phrases=marks.all, most=most),
         repairs=tuple(item.content.repairs),
         mail=None if mail is None else _to_mail(mail, item.content, marks, most),
-        attachments=_attachments(item),
+        attachments=_attachments(item) if has_attachments else (),
         thread=thread_of(item),
         searched=searched,
     )
@@ -174,6 +176,10 @@ def rest_of(
         return Body(())
     is_read = _is_read(parts[part], _given(item.content))
     return body_of(parts[part]["text"], phrases=marks.for_part(is_read), start=start, most=REST)
+
+
+def _mail_of(item: Item) -> Mail | None:
+    return Mail.objects.filter(item=item).annotate(has_html=~Q(html="")).defer("html").first()
 
 
 def _attachments(item: Item) -> tuple[Attachment, ...]:

@@ -5,12 +5,13 @@ The page's markup, the list behind "?" and the page where keys are chosen all co
 
 from __future__ import annotations
 
+import json
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from apps.accounts.models import User
-from apps.reviews.models import DeskPreferences
+from apps.core.db import fetch
 
 MOST_OPTIONS = 9
 KEYS = ("Enter", "Space", *string.ascii_lowercase, *string.digits, *"/?+-.,;'[]=")
@@ -62,8 +63,8 @@ BY_ID = {action.id: action for group in ACTIONS.values() for action in group}
 
 def keys_of(user: User) -> dict[str, str]:
     """{action: key}: this person's own, else the usual ones. No key stands for two things."""
-    chosen = DeskPreferences.objects.filter(user=user).values_list("keys", flat=True).first()
-    return with_usual(chosen or {})
+    chosen = fetch("SELECT keys FROM reviews_deskpreferences WHERE user_id = %(user)s", {"user": user.pk})
+    return with_usual(json.loads(chosen[0][0]) if chosen else {})
 
 
 def with_usual(chosen: Mapping[str, str]) -> dict[str, str]:

@@ -1,30 +1,46 @@
-"""Who has which task on the desk. Rows in PostgreSQL, ended by its clock; losing Redis cannot double the work."""
+"""Who has which task on the desk. Rows in PostgreSQL, ended by its clock; losing Redis cannot double the work.
+
+Locks are taken in one order, so that nobody waits for somebody who waits for them: the person, then tasks by id, then
+leases. A task that is looked for beside one that is locked is not waited for.
+"""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db import transaction
+from django.db.models import Q
 
 from apps.accounts.models import User
-from apps.core.db import ClockTimestamp
+from apps.core.db import ClockTimestamp, Columns, fetch
 from apps.core.errors import Conflict
+from apps.items.models import Decision, Route
 from apps.reviews.errors import LeaseLost
 from apps.reviews.models import Lease, ReviewTask, Skip
-from apps.reviews.queue import (
-    COMES_BACK,
-    EVERYTHING,
-    SKIPPED,
-    TO_ME,
-    QueueFilter,
-    Seeker,
-    find_free,
-    find_mine,
-)
+from apps.reviews.queue import EVERYTHING, LEASE, QueueFilter, Seeker, find_free, find_next, on_desk
 from apps.reviews.standing import why_not
 from apps.workflows.models import Workflow
+
+_TASK = Columns(ReviewTask)
+_ROUTE = Columns(Route, "id", "item", "workflow", "decision", "question_set", "label", "pi")
+_DECISION = Columns(Decision, "id", "answers")
+_PLACE = f"""
+    INSERT INTO reviews_lease (task_id, user_id, token, acquired_at, expires_at)
+    VALUES (%(task)s, %(user)s, gen_random_uuid(), clock_timestamp(),
+            clock_timestamp() + make_interval(secs => %(seconds)s))
+    RETURNING {LEASE.of("reviews_lease")}
+"""  # noqa: S608 - our own columns
+_LOCKED = f"""
+    SELECT lease.expires_at > clock_timestamp(), {LEASE.of("lease")}, {_TASK.of("task")}, {_ROUTE.of("route")},
+           {_DECISION.of("decision")}
+    FROM reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
+    JOIN items_route route ON route.id = task.route_id
+    LEFT JOIN items_decision decision ON decision.id = route.decision_id
+    WHERE lease.token = %(token)s AND lease.user_id = %(user)s FOR UPDATE OF task
+"""  # noqa: S608 - our own columns
 
 
 @transaction.atomic
@@ -38,15 +54,14 @@ def take_next_task(*, user: User, workflow: Workflow, wanted: QueueFilter = EVER
     seeker = Seeker.of(user, workflow)
     if seeker is None:
         return None
-    held = find_mine(seeker, wanted)
-    if held is not None:
-        return Lease.objects.get(pk=held)
-    # What a person passed on comes back to them when nobody else is left who could take it.
-    for narrowed in (TO_ME, f"NOT {SKIPPED}", COMES_BACK):
-        task_id = find_free(seeker, wanted, narrowed=narrowed)
-        if task_id is not None:
-            return place_lease(task_id=task_id, user=user, workflow=workflow)
-    return None
+    held, fitting = on_desk(seeker, wanted)
+    if fitting is not None:
+        return fitting
+    _lock_surplus(held)
+    task_id = find_next(seeker, wanted)
+    if task_id is None:
+        return None
+    return _place(task_id=task_id, user=user, workflow=workflow, held=held)
 
 
 @transaction.atomic
@@ -59,12 +74,14 @@ def take_task(*, user: User, workflow: Workflow, task_id: int) -> Lease:
     )
     if held.update(acquired_at=ClockTimestamp()):
         return held.get()
+    leases = _of(user)
+    _lock_surplus(leases)
     found = (
         None if seeker is None else find_free(seeker, EVERYTHING, narrowed="task.id = %(task)s", task=task_id)
     )
     if found is None:
         raise Conflict(why_not(seeker, workflow, task_id))
-    return place_lease(task_id=found, user=user, workflow=workflow)
+    return _place(task_id=found, user=user, workflow=workflow, held=leases)
 
 
 def lock_person(user: User) -> None:
@@ -72,36 +89,53 @@ def lock_person(user: User) -> None:
 
     Taken before any task's row, always, so that two tabs wait for each other and never deadlock.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('reviews_lease_of_person', %s))", [user.pk]
-        )
+    fetch(
+        "SELECT pg_advisory_xact_lock(hashtextextended('reviews_lease_of_person', %(user)s))",
+        {"user": user.pk},
+    )
 
 
 def place_lease(*, task_id: int, user: User, workflow: Workflow) -> Lease:
-    """A fresh lease with a fresh token; the caller holds the person's lock and the task's row.
+    """A fresh lease with a fresh token; the caller holds the person's lock and, by `lock_for`, the task's row.
 
     A person holds at most two tasks: what they took up before the last one goes back to the queue.
     """
-    held = (
-        Lease.objects.filter(user=user)
-        .exclude(task=task_id)
-        .order_by("-acquired_at")
-        .values_list("pk", flat=True)
-    )
-    Lease.objects.filter(pk__in=list(held)[1:]).delete()
-    lease, _ = Lease.objects.update_or_create(
-        task_id=task_id,
-        user=user,
-        defaults={
-            "token": uuid.uuid4(),
-            "acquired_at": ClockTimestamp(),
-            "expires_at": ClockTimestamp() + timedelta(seconds=workflow.lease_s),
-        },
-    )
-    ReviewTask.objects.filter(pk=task_id).update(times_opened=F("times_opened") + 1)
-    lease.refresh_from_db()
-    return lease
+    return _place(task_id=task_id, user=user, workflow=workflow, held=_of(user))
+
+
+def lock_for(user: User, task_id: int) -> ReviewTask:
+    """The task with its row locked, and with it those of what `place_lease` gives back then."""
+    surplus = _surplus(_of(user), task_id)
+    _lock_tasks({task_id, *(lease.task_id for lease in surplus)})
+    return ReviewTask.objects.get(pk=task_id)
+
+
+def _place(*, task_id: int, user: User, workflow: Workflow, held: Collection[Lease]) -> Lease:
+    gone = [lease for lease in held if lease.task_id == task_id] + _surplus(held, task_id)
+    if gone:
+        Lease.objects.filter(pk__in=[lease.pk for lease in gone]).delete()
+    (row,) = fetch(_PLACE, {"task": task_id, "user": user.pk, "seconds": workflow.lease_s})
+    return LEASE.take(iter(row))
+
+
+def _of(user: User) -> list[Lease]:
+    """All of them, what was taken up last first."""
+    return list(Lease.objects.filter(user=user).order_by("-acquired_at"))
+
+
+def _surplus(held: Collection[Lease], task_id: int | None = None) -> list[Lease]:
+    return [lease for lease in held if lease.task_id != task_id][1:]
+
+
+def _lock_surplus(held: Collection[Lease]) -> None:
+    """Before the next task is looked for: giving a task back takes its row, and a colleague may have that one."""
+    surplus = _surplus(held)
+    if surplus:
+        _lock_tasks({lease.task_id for lease in surplus})
+
+
+def _lock_tasks(ids: Collection[int]) -> None:
+    list(ReviewTask.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
 
 
 @transaction.atomic
@@ -119,7 +153,18 @@ def renew_lease(*, user: User, lease_token: uuid.UUID) -> datetime:
 def release_lease(*, user: User, lease_token: uuid.UUID) -> None:
     """Gives the task back to the queue; nothing to do when it was already."""
     lock_person(user)
-    Lease.objects.filter(user=user, token=lease_token).delete()
+    lease = Lease.objects.filter(user=user, token=lease_token).first()
+    if lease is not None:
+        _lock_tasks([lease.task_id])
+        lease.delete()
+
+
+@transaction.atomic
+def release_all(*, user: User, workflow: Workflow) -> None:
+    """Gives back what this person has here; the caller holds the person's lock and no task's row."""
+    leases = Lease.objects.filter(user=user, task__workflow=workflow)
+    _lock_tasks(set(leases.values_list("task", flat=True)))
+    leases.delete()
 
 
 @transaction.atomic
@@ -138,15 +183,15 @@ def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime)
 
 
 def locked_lease(*, user: User, lease_token: uuid.UUID) -> Lease:
-    """This person's lease with its task locked, good for one answer.
+    """This person's lease with its task locked, good for one answer. The route and its decision come with the task.
 
     A lease that ran out counts as long as nobody else took the place. Raises LeaseLost, saying who or what.
     """
-    lease = Lease.objects.select_related("task").filter(token=lease_token, user=user).first()
-    if lease is None:
+    rows = fetch(_LOCKED, {"token": lease_token, "user": user.pk})
+    if not rows:
         raise LeaseLost("This item is no longer on your desk: its hold has ended. Your next item is waiting.")
-    task = ReviewTask.objects.select_for_update(of=("self",)).select_related("workflow").get(pk=lease.task_id)
-    lease.task = task
+    is_live, lease = _to_lease(rows[0])
+    task = lease.task
     if task.status == ReviewTask.Status.DONE:
         who = task.reviews.filter(taken_back_at=None).select_related("user").order_by("-created_at").first()
         raise LeaseLost(
@@ -156,13 +201,30 @@ def locked_lease(*, user: User, lease_token: uuid.UUID) -> Lease:
         )
     if task.status != ReviewTask.Status.OPEN:
         raise LeaseLost("This item was taken out of the queue meanwhile.")
-    # Read again: while this waited for the task's row, the item may have been called back for a senior.
+    is_alone = task.reviews_needed == 1 and task.stage == ReviewTask.Stage.REVIEW
+    if not (is_live and is_alone):
+        _check_place(lease)
+    return lease
+
+
+def _to_lease(row: tuple[Any, ...]) -> tuple[bool, Lease]:
+    values = iter(row)
+    is_live = bool(next(values))
+    lease, task = LEASE.take(values), _TASK.take(values)
+    task.route, decision = _ROUTE.take(values), _DECISION.take(values)
+    task.route.decision = decision if task.route.decision_id is not None else None
+    lease.task = task
+    return is_live, lease
+
+
+def _check_place(lease: Lease) -> None:
+    """Who has it alone and still has it has the place. Else it is read again: while this waited for the task's row,
+    the item may have been called back for a senior."""
     live = Q(pk=lease.pk) | Q(expires_at__gt=ClockTimestamp())
-    leases = list(Lease.objects.filter(live, task=task).select_related("user"))
+    leases = list(Lease.objects.filter(live, task=lease.task_id).select_related("user"))
     if lease not in leases:
         raise LeaseLost("This item was called back for a senior to decide. Your next item is waiting.")
     holders = [each for each in leases if each != lease]
-    if task.reviews_done + len(holders) >= task.reviews_needed:
+    if lease.task.reviews_done + len(holders) >= lease.task.reviews_needed:
         names = ", ".join(holder.user.username for holder in holders)
         raise LeaseLost(f"Your hold on this item ran out, and {names} has it now.")
-    return lease

@@ -13,10 +13,12 @@ from django.db import OperationalError, connection
 from psycopg.errors import QueryCanceled
 
 from apps.accounts.models import User
+from apps.core.db import Columns, fetch
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.languages import reads
 from apps.items.models import Item
-from apps.workflows.models import Membership, Role, Workflow
+from apps.reviews.models import Lease
+from apps.workflows.models import Role, Workflow
 
 LONGEST_SEARCH_S = 5.0
 # The index `task_queue` answers it.
@@ -62,12 +64,20 @@ _NEXT = """
     SELECT task.id FROM reviews_reviewtask task WHERE {free} AND {narrowed} {in_order}
     LIMIT 1 FOR UPDATE OF task SKIP LOCKED
 """
-_MINE = """
-    SELECT lease.id FROM reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
-    WHERE lease.user_id = %(user)s AND lease.expires_at > clock_timestamp() AND {narrowed}
-    ORDER BY lease.acquired_at DESC LIMIT 1
+LEASE = Columns(Lease)
+_ON_DESK = """
+    SELECT lease.expires_at > clock_timestamp() AND {narrowed}, {lease}
+    FROM reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
+    WHERE lease.user_id = %(user)s ORDER BY lease.acquired_at DESC
 """
 COMES_BACK = f"({SKIPPED} AND NOT {_OTHERS_COULD})"
+# What a person passed on comes back to them when nobody else is left who could take it.
+IN_TURN = (TO_ME, f"NOT {SKIPPED}", COMES_BACK)
+_SEEKER = """
+    SELECT member.role, member.is_senior, desk.languages
+    FROM workflows_membership member LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id
+    WHERE member.user_id = %(user)s AND member.workflow_id = %(workflow)s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +126,10 @@ class Seeker:
     @classmethod
     def of(cls, user: User, workflow: Workflow) -> Self | None:
         """None for who is no member any more: nothing is put on their desk."""
-        found = (
-            Membership.objects.filter(user=user, workflow=workflow)
-            .values_list("role", "is_senior", "user__desk_preferences__languages")
-            .first()
-        )
-        if found is None:
+        found = fetch(_SEEKER, {"user": user.pk, "workflow": workflow.pk})
+        if not found:
             return None
-        role, is_senior, languages = found
+        role, is_senior, languages = found[0]
         return cls(user, workflow, is_senior or role == Role.MANAGER, tuple(languages or ()))
 
     def reads(self, tag: str) -> bool:
@@ -229,21 +235,30 @@ def find_free(seeker: Seeker, wanted: QueueFilter, *, narrowed: str = "TRUE", **
     """
     condition, values = matching(seeker, wanted)
     sql = next_sql(seeker, f"{condition} AND {narrowed}")
-    with bounded(wanted), connection.cursor() as cursor:
-        cursor.execute(sql, seeker.values | values | more)
-        row = cursor.fetchone()
-    return None if row is None else int(row[0])
+    with bounded(wanted):
+        rows = fetch(sql, seeker.values | values | more)
+    return int(rows[0][0]) if rows else None
+
+
+def find_next(seeker: Seeker, wanted: QueueFilter) -> int | None:
+    """As `find_free`, what was handed to this person first, and what they skipped last."""
+    condition, values = matching(seeker, wanted)
+    # Of COALESCE's arguments none is looked at after the first that is something.
+    steps = ", ".join(f"({next_sql(seeker, f'{condition} AND {narrowed}')})" for narrowed in IN_TURN)
+    with bounded(wanted):
+        ((found,),) = fetch(f"SELECT COALESCE({steps})", seeker.values | values)
+    return None if found is None else int(found)
 
 
 def next_sql(seeker: Seeker, narrowed: str) -> str:
     return _NEXT.format(free=free_for(seeker), narrowed=narrowed, in_order=IN_ORDER)
 
 
-def find_mine(seeker: Seeker, wanted: QueueFilter) -> int | None:
-    """The lease this person took up last and still has, on a task that matches."""
+def on_desk(seeker: Seeker, wanted: QueueFilter) -> tuple[list[Lease], Lease | None]:
+    """All leases of this person, what was taken up last first, and the first that still holds and matches."""
     condition, values = matching(seeker, wanted)
-    sql = _MINE.format(narrowed=f"{OPEN} AND {condition}")
-    with bounded(wanted), connection.cursor() as cursor:
-        cursor.execute(sql, seeker.values | values)
-        row = cursor.fetchone()
-    return None if row is None else int(row[0])
+    sql = _ON_DESK.format(narrowed=f"{OPEN} AND {condition}", lease=LEASE.of("lease"))
+    with bounded(wanted):
+        rows = fetch(sql, seeker.values | values)
+    leases = [LEASE.take(iter(row[1:])) for row in rows]
+    return leases, next((lease for lease, row in zip(leases, rows, strict=True) if row[0]), None)

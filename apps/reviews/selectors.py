@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.core.db import ClockTimestamp, Seconds
-from apps.items.models import Item
+from apps.core.db import ClockTimestamp, Columns, Seconds, fetch
+from apps.items.models import Decision, Item, ItemContent, Route
 from apps.reviews.adjudicating import Adjudication, adjudication_of
 from apps.reviews.content import CameIn, came_in
-from apps.reviews.marking import rule_phrases
+from apps.reviews.marking import shown_rules
 from apps.reviews.models import Lease, Review, ReviewTask
 from apps.routing.explain import explain, explain_blind
 from apps.routing.maps import map_probabilities
 from apps.workflows.models import Question, Workflow
+from apps.workflows.selectors import questions_of
 
 MOST_COUNTED = 1_000
 """Counts on the desk stop here and are shown as "1,000+": nobody plans a day by the exact length of a backlog."""
@@ -53,6 +54,8 @@ class DeskQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DeskTask:
+    """`can_escalate`: there are others who may decide what this person cannot."""
+
     task: ReviewTask
     lease: Lease
     item: Item
@@ -62,6 +65,8 @@ class DeskTask:
     questions: tuple[DeskQuestion, ...]
     reasons: tuple[str, ...]
     adjudication: Adjudication | None
+    has_events: bool
+    can_escalate: bool
 
     @property
     def stage(self) -> str:
@@ -77,21 +82,40 @@ class DeskTask:
         return tuple(question for question in self.questions if not question.is_asked)
 
 
-def desk_task(lease: Lease, *, searched: str = "") -> DeskTask:
+_TASK, _ITEM, _CONTENT = Columns(ReviewTask), Columns(Item), Columns(ItemContent)
+_ROUTE = Columns(Route, "id", "item", "workflow", "decision", "policy", "reasons")
+_DECISION = Columns(Decision, "id", "model", "answers")
+_SHOWN = f"""
+    SELECT {_TASK.of("task")}, {_ITEM.of("item")}, {_CONTENT.of("content")}, {_ROUTE.of("route")},
+        {_DECISION.of("decision")},
+        EXISTS (SELECT 1 FROM items_mail mail WHERE mail.item_id = item.id),
+        EXISTS (SELECT 1 FROM items_attachment attachment WHERE attachment.item_id = item.id),
+        EXISTS (SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id),
+        EXISTS (SELECT 1 FROM workflows_membership member WHERE member.workflow_id = task.workflow_id
+                AND member.user_id = %(user)s AND (member.is_senior OR member.role = 'manager'))
+    FROM reviews_reviewtask task
+    JOIN items_item item ON item.id = task.item_id
+    JOIN items_itemcontent content ON content.item_id = item.id
+    JOIN items_route route ON route.id = task.route_id
+    LEFT JOIN items_decision decision ON decision.id = route.decision_id
+    WHERE task.id = %(task)s
+"""  # noqa: S608 - our own columns
+
+
+def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str = "") -> DeskTask:
     """The task of a lease with all the page shows. A blind one carries no model name, probability or label.
 
-    `searched`: what the queue is filtered by, marked in the text.
+    `workflow`: the task's, where it is at hand. `searched`: what the queue is filtered by, marked in the text.
     """
-    task = (
-        ReviewTask.objects.select_related("item__content", "route__decision", "question_set", "workflow")
-        .prefetch_related("question_set__questions")
-        .annotate(maps=F("route__policy__rules__maps"), overrides=F("route__policy__rules__overrides"))
-        .get(pk=lease.task_id)
-    )
+    (row,) = fetch(_SHOWN, {"task": lease.task_id, "user": lease.user_id})
+    values = iter(row)
+    task = _to_task(values, workflow)
+    has_mail, has_attachments, has_events, may_decide = values
     decision = None if task.blind else task.route.decision
     answers = {} if decision is None else decision.answers
-    maps = task.maps or {}
-    questions = list(task.question_set.questions.all())
+    questions = questions_of(task.question_set_id)
+    task.question_set = questions[0].question_set
+    rules = shown_rules(task.route.policy_id)
     return DeskTask(
         task=task,
         lease=lease,
@@ -99,20 +123,35 @@ def desk_task(lease: Lease, *, searched: str = "") -> DeskTask:
         came=came_in(
             task.item,
             top_fields=task.workflow.top_fields,
-            phrases=() if task.blind else rule_phrases(task.overrides),
+            phrases=() if task.blind else rules.phrases,
             searched=searched,
+            has_mail=has_mail,
+            has_attachments=has_attachments,
         ),
         blind=task.blind,
         model="" if decision is None else decision.model,
         questions=tuple(
-            _to_desk_question(question, task.asked, answers.get(question.key), maps.get(question.key))
+            _to_desk_question(question, task.asked, answers.get(question.key), rules.maps.get(question.key))
             for question in questions
         ),
         reasons=tuple(explain_blind() if task.blind else _reasons(task, questions)),
         adjudication=adjudication_of(task, questions)
         if task.stage == ReviewTask.Stage.ADJUDICATION
         else None,
+        has_events=has_events,
+        can_escalate=not may_decide,
     )
+
+
+def _to_task(values: Iterator[Any], workflow: Workflow | None) -> ReviewTask:
+    task = _TASK.take(values)
+    task.item = _ITEM.take(values)
+    task.item.content = _CONTENT.take(values)
+    task.route, decision = _ROUTE.take(values), _DECISION.take(values)
+    task.route.decision = decision if task.route.decision_id is not None else None
+    if workflow is not None:
+        task.workflow = task.item.workflow = workflow
+    return task
 
 
 def _reasons(task: ReviewTask, questions: Sequence[Question]) -> list[str]:

@@ -17,10 +17,12 @@ from apps.items.models import Route
 from apps.items.selectors import model_values
 from apps.reviews.consensus import Stage
 from apps.reviews.errors import LeaseLost, NothingToUndo
-from apps.reviews.leases import lock_person, locked_lease, place_lease
+from apps.reviews.leases import lock_for, lock_person, locked_lease, place_lease
 from apps.reviews.models import Answer, Lease, Review, ReviewTask
-from apps.reviews.settling import record_answers, reopen, seniors_among, verdict_of
+from apps.reviews.settling import record_answers, reopen, seniors_among, verdict_of, verdict_of_one
+from apps.reviews.settling_at_once import settle_at_once
 from apps.workflows.models import Question, Workflow
+from apps.workflows.selectors import questions_of
 
 LONGEST_NOTE = 10_000
 LONGEST_SAID = 200
@@ -53,27 +55,33 @@ def submit_review(
     seconds: float | None,
     note: str,
     now: datetime,
+    workflow: Workflow | None = None,
 ) -> Submitted:
     """Records the answer and settles the item when no more are needed.
 
     The lease token is the idempotency key: the same answer sent twice is one review. Questions that are not asked
-    may be answered too. Raises LeaseLost, or InvalidInput naming the question that is wrong; then nothing has changed.
+    may be answered too. `workflow` is the one through whose address it is answered: there it was checked that the
+    person is a member. Raises LeaseLost, or InvalidInput naming the question that is wrong; then nothing has changed.
     """
     # Before the task's row, as everything a person does on their desk: of two equal requests one is second.
     lock_person(user)
-    first = Review.objects.filter(lease_token=lease_token, user=user).first()
-    if first is not None:
+    try:
+        lease = locked_lease(user=user, lease_token=lease_token)
+    except LeaseLost:
+        # An answer takes the lease along.
+        first = Review.objects.filter(lease_token=lease_token, user=user).first()
+        if first is None:
+            raise
         _check_repeats(first, answers, note)
         return Submitted(first, repeated=True)
-    lease = locked_lease(user=user, lease_token=lease_token)
     task = lease.task
-    task.route = Route.objects.select_related("decision").get(pk=task.route_id)
+    if workflow is not None:
+        _check_belongs(task, workflow)
     questions = _questions_of(task)
     _check(task, questions, answers, note)
-    review = Review.objects.create(
+    review = Review(
         task=task,
         user=user,
-        revision=Review.objects.filter(task=task, user=user).count() + 1,
         blind=task.blind,
         seconds=None if seconds is None else min(max(seconds, 0.0), LONGEST_SECONDS),
         note=note,
@@ -81,11 +89,27 @@ def submit_review(
         created_at=now,
         is_adjudication=_is_to_decide(task, user),
     )
-    saved = Answer.objects.bulk_create(_to_answers(review, questions, answers))
-    record_answers(task, review, saved, questions, now=now)
+    _record(lease, review, _to_answers(review, questions, answers), questions)
+    return Submitted(review, repeated=False)
+
+
+def _record(lease: Lease, review: Review, answers: list[Answer], questions: Mapping[str, Question]) -> None:
+    task, now = lease.task, review.created_at
+    verdict = verdict_of_one(task, answers)
+    if verdict is not None:
+        settle_at_once(lease, review, answers, verdict, questions, now=now)
+        return
+    review.revision = Review.objects.filter(task=task, user=review.user_id).count() + 1
+    review.save()
+    record_answers(task, review, Answer.objects.bulk_create(answers), questions, now=now)
     # After the task's row: what goes with the lease reckons with the new numbers.
     lease.delete()
-    return Submitted(review, repeated=False)
+
+
+def _check_belongs(task: ReviewTask, workflow: Workflow) -> None:
+    if task.workflow_id != workflow.pk:
+        raise LeaseLost("This item belongs to another workflow. Open its desk to answer it.")
+    task.workflow = workflow
 
 
 def _is_to_decide(task: ReviewTask, user: User) -> bool:
@@ -109,7 +133,7 @@ def _check_repeats(first: Review, answers: Mapping[str, SubmittedAnswer], note: 
 
 
 def _questions_of(task: ReviewTask) -> dict[str, Question]:
-    return {each.key: each for each in Question.objects.filter(question_set=task.question_set_id)}
+    return {each.key: each for each in questions_of(task.question_set_id)}
 
 
 def _told(answers: Iterable[Answer]) -> dict[str, tuple[str | None, bool, str]]:
@@ -203,7 +227,7 @@ def undo_last_review(*, user: User, workflow: Workflow, now: datetime) -> Lease:
     )
     if last is None:
         raise NothingToUndo("You have no answer here to take back.")
-    task = ReviewTask.objects.select_for_update().get(pk=last.task_id)
+    task = lock_for(user, last.task_id)
     _check_can_undo(task, last, workflow, now)
     if not Review.objects.filter(pk=last.pk, taken_back_at=None).update(taken_back_at=now):
         raise NothingToUndo("Your last answer has just been taken back.")

@@ -21,7 +21,7 @@ from apps.reviews.rules import rules_in_force
 from apps.reviews.telling import tell_settled
 from apps.workflows.models import Membership, Question, Role
 
-__all__ = ["record_answers", "reopen", "seniors_among", "verdict_of"]
+__all__ = ["label_to_act_on", "record_answers", "reopen", "seniors_among", "verdict_of", "verdict_of_one"]
 
 
 def seniors_among(workflow_id: int, users: Collection[int]) -> set[int]:
@@ -72,7 +72,7 @@ def record_answers(
 
     `questions` are all of the task's version, by key.
     """
-    verdict = _of_one(task, answers) or verdict_of(task)
+    verdict = verdict_of(task)
     before, stage = task.reviews_needed, task.stage
     task.reviews_done += 1
     others = Lease.objects.filter(task=task, expires_at__gt=ClockTimestamp()).exclude(user=review.user_id)
@@ -97,9 +97,10 @@ def record_answers(
         _settle(task, review, verdict, questions, now=now)
 
 
-def _of_one(task: ReviewTask, answers: Collection[Answer]) -> Verdict | None:
-    """The usual task, one opinion that tells, needs no look at the tables."""
-    if task.reviews_wanted > 1 or task.stage != ReviewTask.Stage.REVIEW or task.reviews_done:
+def verdict_of_one(task: ReviewTask, answers: Collection[Answer]) -> Verdict | None:
+    """Of the usual task, one opinion that tells what was asked and no more, without a look at the tables; else None."""
+    is_usual = task.reviews_wanted == 1 and task.stage == ReviewTask.Stage.REVIEW and not task.reviews_done
+    if not is_usual or task.reviews_needed > 1 or not all(answer.is_asked for answer in answers):
         return None
     verdict = verdict_on(Terms(tuple(task.asked)), [Opinion(votes_of(answers))])
     return verdict if verdict.is_done else None
@@ -117,7 +118,7 @@ def _settle(
         status=Item.Status.SETTLED, settled_by=Item.SettledBy.PEOPLE, settled_at=now
     )
     not_before = now + timedelta(seconds=task.workflow.undo_s)
-    label = _label_to_act_on(task, verdict, questions)
+    label = label_to_act_on(task, verdict, questions)
     if label is not None:
         begin_run(route=task.route, label=label, now=now, not_before=not_before)
     given = {key: verdict.values[key] for key in task.asked if key in verdict.values}
@@ -153,7 +154,7 @@ def _make_labels(
     )
 
 
-def _label_to_act_on(task: ReviewTask, verdict: Verdict, questions: Mapping[str, Question]) -> str | None:
+def label_to_act_on(task: ReviewTask, verdict: Verdict, questions: Mapping[str, Question]) -> str | None:
     """None where nothing may be done: none of these, or nobody could tell."""
     asked = [questions[key] for key in task.asked]
     routing = next((each.key for each in asked if each.is_routing), None)

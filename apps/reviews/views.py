@@ -28,10 +28,10 @@ from apps.reviews.forms import (
     asked_questions,
 )
 from apps.reviews.forms_queue import EscalateForm, HandOverForm, carried_filter, filter_of, told_filter
-from apps.reviews.handing import may_decide
-from apps.reviews.models import Lease, ReviewTask
+from apps.reviews.models import Lease
 from apps.reviews.queue import QueueFilter, Seeker
 from apps.reviews.queue_page import events_of
+from apps.reviews.selectors import DeskTask
 from apps.reviews.standing import Waiting, waiting_for
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
@@ -55,9 +55,9 @@ def task_submit(request: PersonRequest, slug: str) -> HttpResponse:
         return _show_wrong(request, workflow, form, form.problems())
     token = form.cleaned_data["lease"]
     try:
-        check_belongs(token, workflow)
         services.submit_review(
             user=request.user,
+            workflow=workflow,
             lease_token=token,
             answers=form.answers(),
             seconds=form.seconds,
@@ -159,7 +159,7 @@ def _show(
     hand_over: HandOverForm | None = None,
     escalate: EscalateForm | None = None,
 ) -> HttpResponse:
-    task = None if lease is None else selectors.desk_task(lease, searched=wanted.text)
+    task = None if lease is None else selectors.desk_task(lease, workflow=workflow, searched=wanted.text)
     context: dict[str, Any] = {
         "workflow": workflow,
         "desk": task,
@@ -175,7 +175,7 @@ def _show(
         "wanted": wanted,
         "here": desk_address(workflow, wanted),
         "wanted_told": told_filter(wanted, workflow),
-        **(_around(request, task.task) if task else _nothing(request, workflow, wanted)),
+        **(_around(task) if task else _nothing(request, workflow, wanted)),
         "hand_over": hand_over,
         "escalate": escalate or EscalateForm(),
     }
@@ -186,8 +186,11 @@ def _bar(request: PersonRequest, workflow: Workflow) -> Bar:
     return session_bar(user=request.user, workflow=workflow, now=timezone.now(), counts_left=not request.htmx)
 
 
-def _around(request: PersonRequest, task: ReviewTask) -> dict[str, Any]:
-    return {"events": events_of(task), "can_escalate": not may_decide(request.user, task)}
+def _around(desk: DeskTask) -> dict[str, Any]:
+    return {
+        "events": events_of(desk.task) if desk.has_events else [],
+        "can_escalate": desk.can_escalate,
+    }
 
 
 def _nothing(request: PersonRequest, workflow: Workflow, wanted: QueueFilter) -> dict[str, Any]:

@@ -11,9 +11,18 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from apps.accounts.models import User
-from apps.workflows.models import ApiToken, Membership, Role, Workflow
+from apps.core.db import Columns, fetch
+from apps.workflows.models import ApiToken, Endpoint, Membership, Role, Workflow
 
 Asker = User | AbstractBaseUser | AnonymousUser
+_WORKFLOW, _ENDPOINT = Columns(Workflow), Columns(Endpoint)
+_MEMBER = f"""
+    SELECT member.role, {_WORKFLOW.of("workflow")}, {_ENDPOINT.of("endpoint")}
+    FROM workflows_membership member
+    JOIN workflows_workflow workflow ON workflow.id = member.workflow_id
+    JOIN workflows_endpoint endpoint ON endpoint.id = workflow.endpoint_id
+    WHERE workflow.slug = %(slug)s AND member.user_id = %(user)s
+"""  # noqa: S608 - our own columns
 
 
 def get_workflow_for(*, user: Asker, slug: str, role: Role) -> Workflow:
@@ -22,18 +31,18 @@ def get_workflow_for(*, user: Asker, slug: str, role: Role) -> Workflow:
     Raises Http404 for people who are not members (its existence is not theirs to know), PermissionDenied
     for members whose role does not reach.
     """
-    membership = (
-        Membership.objects.select_related("workflow__endpoint")
-        .filter(workflow__slug=slug, user_id=user.pk)
-        .first()
-        if isinstance(user, User) and user.is_active
-        else None
-    )
-    if membership is None:
+    if not isinstance(user, User) or not user.is_active:
         raise Http404
-    if role == Role.MANAGER and membership.role != Role.MANAGER:
+    found = fetch(_MEMBER, {"slug": slug, "user": user.pk})
+    if not found:
+        raise Http404
+    own_role, *rest = found[0]
+    if role == Role.MANAGER and own_role != Role.MANAGER:
         raise PermissionDenied("This page is for managers of the workflow.")
-    return membership.workflow
+    values = iter(rest)
+    workflow = _WORKFLOW.take(values)
+    workflow.endpoint = _ENDPOINT.take(values)
+    return workflow
 
 
 def is_manager(*, user: Asker, workflow: Workflow) -> bool:

@@ -1,0 +1,118 @@
+"""The usual answer, one opinion on what was asked, written by one statement: it is what reviewers wait for.
+
+It writes what `settling.record_answers` and `services.submit_review` write for such a task, no more and no less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+
+from apps.core.db import fetch
+from apps.outbox.events import ITEM_SETTLED
+from apps.reviews.consensus import Verdict
+from apps.reviews.errors import LeaseLost
+from apps.reviews.models import Answer, Lease, Review, ReviewTask
+from apps.reviews.settling import label_to_act_on
+from apps.reviews.telling import tell_settled
+from apps.workflows.models import Question
+
+# A lease that is gone meanwhile leaves nothing to be written.
+_SETTLE = """
+    WITH given_up AS (
+        DELETE FROM reviews_lease WHERE id = %(lease)s RETURNING task_id, token
+    ), review AS (
+        INSERT INTO reviews_review
+            (task_id, user_id, revision, blind, seconds, note, lease_token, created_at, is_adjudication)
+        SELECT task_id, %(user)s, 1 + (SELECT count(*) FROM reviews_review before
+                                       WHERE before.task_id = given_up.task_id AND before.user_id = %(user)s),
+               %(blind)s, %(seconds)s, %(note)s, token, %(now)s, false
+        FROM given_up RETURNING id, revision
+    ), answer AS (
+        INSERT INTO reviews_answer (review_id, question_id, kind, value, model_value, said, is_asked)
+        SELECT review.id, given.question, given.kind, given.value, given.model_value, given.said, true
+        FROM review, unnest(%(questions)s::bigint[], %(kinds)s::text[], %(values)s::text[],
+                            %(model_values)s::text[], %(said)s::text[])
+            AS given (question, kind, value, model_value, said)
+        RETURNING review_id, question_id, value
+    ), label AS (
+        INSERT INTO reviews_label
+            (workflow_id, item_id, question_id, question_set_id, value, source, review_id, blind, pi, is_asked,
+             created_at)
+        SELECT %(workflow)s, %(item)s, question_id, %(question_set)s, value, 'review', review_id, %(blind)s, %(pi)s,
+               true, %(now)s
+        FROM answer
+    ), task AS (
+        UPDATE reviews_reviewtask SET status = 'done', closed_at = %(now)s, reviews_done = 1,
+            assigned_to_id = NULLIF(assigned_to_id, %(user)s),
+            assigned_until = CASE WHEN assigned_to_id = %(user)s THEN NULL ELSE assigned_until END
+        WHERE id = (SELECT task_id FROM given_up)
+    ), settled AS (
+        UPDATE items_item SET status = 'settled', settled_by = 'people', settled_at = %(now)s
+        WHERE id = %(item)s AND NOT %(is_audit)s AND EXISTS (SELECT 1 FROM given_up)
+    ), audited AS (
+        UPDATE items_item SET audit_open = false
+        WHERE id = %(item)s AND %(is_audit)s AND EXISTS (SELECT 1 FROM given_up)
+    ), run AS (
+        INSERT INTO actions_actionrun
+            (item_id, action_id, route_id, started_by, status, settings, not_before, idempotency_key, attempts, error,
+             created_at)
+        SELECT %(item)s, action.id, %(route)s, 'people', 'pending', action.settings, %(not_before)s, gen_random_uuid(),
+               0, '', %(now)s
+        FROM actions_action action
+        WHERE action.workflow_id = %(workflow)s AND action.label = %(label)s AND NOT %(is_audit)s
+            AND EXISTS (SELECT 1 FROM given_up)
+    )
+    SELECT id, revision, EXISTS (SELECT 1 FROM outbox_subscription subscription
+                                 WHERE subscription.workflow_id = %(workflow)s AND subscription.is_active
+                                     AND %(told)s = ANY(subscription.events))
+    FROM review
+"""
+
+
+def settle_at_once(
+    lease: Lease,
+    review: Review,
+    answers: Collection[Answer],
+    verdict: Verdict,
+    questions: Mapping[str, Question],
+    *,
+    now: datetime,
+) -> None:
+    """For a task of one opinion, whose `verdict` is done by just these answers to what was asked: `review` and they
+    are not saved yet, and the lease goes. The caller holds the task's row. Raises LeaseLost.
+    """
+    task = lease.task
+    not_before = now + timedelta(seconds=task.workflow.undo_s)
+    is_audit = task.kind == ReviewTask.Kind.AUDIT
+    label = label_to_act_on(task, verdict, questions)
+    written = fetch(
+        _SETTLE,
+        {
+            "lease": lease.pk,
+            "user": review.user_id,
+            "blind": review.blind,
+            "seconds": review.seconds,
+            "note": review.note,
+            "now": now,
+            "questions": [answer.question_id for answer in answers],
+            "kinds": [str(answer.kind) for answer in answers],
+            "values": [answer.value for answer in answers],
+            "model_values": [answer.model_value for answer in answers],
+            "said": [answer.said for answer in answers],
+            "workflow": task.workflow_id,
+            "item": task.item_id,
+            "question_set": task.question_set_id,
+            "route": task.route_id,
+            "pi": task.route.pi,
+            "label": label,
+            "not_before": not_before,
+            "is_audit": is_audit,
+            "told": ITEM_SETTLED,
+        },
+    )
+    if not written:
+        raise LeaseLost("This item is no longer on your desk: its hold has ended. Your next item is waiting.")
+    ((review.pk, review.revision, is_told),) = written
+    if is_told and not is_audit:
+        tell_settled(task=task, label=label, answers=verdict.values, now=now, not_before=not_before)
