@@ -13,6 +13,7 @@ from apps.reviews.exports_formats import BOM, csv_header, to_csv, to_jsonl, to_r
 from apps.reviews.exports_query import (
     LabelQuery,
     labels_for,
+    lasting,
     parse_label_query,
     removed_by_filters,
     why_empty,
@@ -83,13 +84,15 @@ def export_labels(*, workflow: Workflow, query: LabelQuery, format: str, chunk: 
       or a full-width twin gets a leading apostrophe, or a spreadsheet would run it. Null is an empty cell.
     - `systemone`: one record an item for training, ordered by item id; see `exports_formats.to_records`.
 
-    Reads by key in chunks of `chunk`, so memory stays constant. Labels made after the start are not in it.
+    Reads by key in chunks of `chunk`, so memory stays constant. Labels made after the start are not in it, nor those
+    answered blind that can still be taken back.
     A null `value` says "none of these" where no option means that.
     """
     chosen = check_format(format)
     if query.bom and format != "csv":
         raise InvalidInput(FieldProblem("bom", "is for csv only"))
-    return LabelExport(_chunks(labels_for(workflow=workflow, query=query), query, chosen, chunk))
+    labels = lasting(labels_for(workflow=workflow, query=query), workflow)
+    return LabelExport(_chunks(labels, query, chosen, chunk))
 
 
 def _chunks(

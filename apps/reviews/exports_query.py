@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
 
+from apps.core.db import ClockTimestamp
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
 from apps.reviews.models import Label
@@ -137,6 +138,13 @@ def labels_for(*, workflow: Workflow, query: LabelQuery) -> QuerySet[Label]:
     return labels
 
 
+def lasting(labels: QuerySet[Label], workflow: Workflow) -> QuerySet[Label]:
+    """Without answers given blind that can still be taken back: who read the model's beside theirs could answer anew,
+    and not blind."""
+    lately = (ClockTimestamp() - timedelta(seconds=workflow.undo_s), ClockTimestamp())
+    return labels.exclude(blind=True, review__isnull=False, created_at__range=lately)
+
+
 def _narrowed(labels: QuerySet[Label], workflow: Workflow, query: LabelQuery, name: str) -> QuerySet[Label]:
     value = getattr(query, name)
     if value is None:
@@ -186,4 +194,7 @@ def why_empty(*, workflow: Workflow, query: LabelQuery) -> str:
         f"{each.parameter} = {each.value} removed {each.removed:,} and left {each.left:,}"
         for each in removed_by_filters(workflow=workflow, query=query)
     ]
+    left = labels_for(workflow=workflow, query=query)
+    if left.exists() and not lasting(left, workflow).exists():
+        parts.append(f"the rest can be taken back for up to {workflow.undo_s:,} s more")
     return f"Of {total:,} settled labels, {'; '.join(parts)}."

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -238,6 +239,21 @@ def test_an_empty_export_says_which_filter_removed_how_many(workflow: Workflow, 
         "Of 3 settled labels, value = spam removed 1 and left 2; blind = true removed 2 and left 0."
     )
     assert content(workflow, "csv", value="spam", blind=True).count(b"\r\n") == 1
+
+
+def test_what_could_be_answered_anew_and_not_blind_is_not_in_it_yet(workflow: Workflow, rosa: User) -> None:
+    make_label(workflow, rosa, kind="audit", at=timezone.now())
+    assert [content(workflow, format) for format in ("jsonl", "systemone")] == [b"", b""]
+    assert rows(workflow) == []
+    assert "can be taken back" in exports.why_empty(workflow=workflow, query=LabelQuery())
+    Workflow.objects.update(undo_s=0)
+    workflow.refresh_from_db()
+    assert len(records(workflow)) == 1
+
+
+def test_what_was_answered_in_the_open_is_in_it_at_once(workflow: Workflow, rosa: User) -> None:
+    make_label(workflow, rosa, at=timezone.now())
+    assert len(records(workflow)) == 1
 
 
 def test_cannot_tell_is_no_vote(workflow: Workflow, mara: User, ravi: User) -> None:
