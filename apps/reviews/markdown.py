@@ -47,9 +47,18 @@ _HAVE_DIRECTION = (
     "blockquote_open",
     "table_open",
 )
-_READER = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-# A picture is a link: whoever wrote the guideline must not learn who read it, and when.
-_READER.disable("image")
+MOST_CELLS = 5_000
+"""Cells that the tables of a text may have: its widest line in each of its lines. Beyond, tables stay as typed: short
+lines below a wide head are filled up with empty cells, and ten thousand characters become a megabyte."""
+
+
+def _reader(*more: str) -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", *more])
+    # A picture is a link: whoever wrote the guideline must not learn who read it, and when.
+    return reader.disable("image")
+
+
+_WITH_TABLES, _WITHOUT_TABLES = _reader("table"), _reader()
 
 
 @lru_cache(maxsize=2_000)
@@ -58,13 +67,15 @@ def to_html(text: str, *, top: int = 4) -> SafeString:
 
     A text of `LONGEST_GUIDELINE` takes at most 0.1 s, whatever it says.
     """
-    tokens = _READER.parse(text[:LONGEST_GUIDELINE])
+    text = text[:LONGEST_GUIDELINE]
+    reader = _WITH_TABLES if _cells(text) <= MOST_CELLS else _WITHOUT_TABLES
+    tokens = reader.parse(text)
     _lower_headings(tokens, top)
     for token in tokens:
         if token.type in _HAVE_DIRECTION:
             token.attrSet("dir", "auto")
     html = nh3.clean(
-        _READER.renderer.render(tokens, _READER.options, {}),
+        reader.renderer.render(tokens, reader.options, {}),
         tags=_TAGS,
         attributes={"*": {"dir"}, "a": {"href", "title"}, "ol": {"start"}},
         url_schemes={"http", "https", "mailto"},
@@ -73,6 +84,11 @@ def to_html(text: str, *, top: int = 4) -> SafeString:
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
     return mark_safe(html)  # noqa: S308 - nh3 let through what is listed above, and nothing else
+
+
+def _cells(text: str) -> int:
+    lines = text.splitlines()
+    return len(lines) * max((line.count("|") for line in lines), default=0)
 
 
 def _lower_headings(tokens: Sequence[Token], top: int) -> None:

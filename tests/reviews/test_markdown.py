@@ -45,3 +45,9 @@ def test_headings_keep_the_order_of_the_page() -> None:
 
 def test_each_paragraph_goes_its_own_direction() -> None:
     assert to_html("عقد\n\nContract").count('<p dir="auto">') == 2
+
+
+def test_a_table_is_no_larger_than_it_was_typed() -> None:
+    wide = "|a" * 100 + "\n" + "|-" * 100 + "\n"
+    assert "<table" in to_html(wide + "|x\n" * 10)
+    assert len(to_html(wide + "|x\n" * 3_000)) < 50_000
