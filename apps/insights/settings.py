@@ -11,9 +11,8 @@ from django.db import transaction
 from apps.accounts.models import User
 from apps.actions.models import Action
 from apps.insights.operate import without_secrets
-from apps.reviews.handing import give_back_above
+from apps.reviews.handing import give_back_above, give_back_all
 from apps.reviews.leases import lock_person
-from apps.reviews.models import Lease, ReviewTask
 from apps.workflows.models import ApiToken, Membership, QuestionSet, Role, Workflow
 from apps.workflows.people import add_member, remove_member
 
@@ -66,7 +65,5 @@ def remove_person(*, workflow: Workflow, user: User, now: datetime) -> bool:
     """
     lock_person(user)
     removed = remove_member(workflow=workflow, user=user, now=now)
-    Lease.objects.filter(user=user, task__workflow=workflow).delete()
-    handed = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN, assigned_to=user)
-    handed.update(assigned_to=None, assigned_until=None)
+    give_back_all(user=user, workflow=workflow)
     return removed

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp
@@ -107,21 +107,31 @@ def give_back_above(*, user: User, workflow: Workflow) -> None:
     """What waits for seniors and lies on the desk of one who is none, or was handed to them, is the others' again:
     colleagues' answers stand beside it, and the hand-over would keep it from everybody. The caller holds the person's
     lock since before the change, so nothing is taken up between."""
-    if seniors_among(workflow.pk, [user.pk]):
-        return
-    above = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN).exclude(
-        stage=ReviewTask.Stage.REVIEW
-    )
-    theirs = above.filter(Q(assigned_to=user) | Exists(Lease.objects.filter(task=OuterRef("pk"), user=user)))
+    if not seniors_among(workflow.pk, [user.pk]):
+        tasks = ReviewTask.objects.filter(workflow=workflow)
+        _give_back(user, tasks.exclude(stage=ReviewTask.Stage.REVIEW))
+
+
+def give_back_all(*, user: User, workflow: Workflow) -> None:
+    """What lies on this person's desk here, or was handed to them, is everybody's. The caller holds their lock."""
+    _give_back(user, ReviewTask.objects.filter(workflow=workflow))
+
+
+def _give_back(user: User, tasks: QuerySet[ReviewTask]) -> None:
+    handed = Q(status=ReviewTask.Status.OPEN, assigned_to=user)
+    theirs = tasks.filter(handed | Exists(Lease.objects.filter(task=OuterRef("pk"), user=user)))
+    # Tasks by id before their leases, as everybody locks them.
     ids = list(theirs.select_for_update().order_by("pk").values_list("pk", flat=True))
     Lease.objects.filter(task__in=ids, user=user).delete()
-    ReviewTask.objects.filter(pk__in=ids, assigned_to=user).update(assigned_to=None, assigned_until=None)
+    ReviewTask.objects.filter(handed, pk__in=ids).update(assigned_to=None, assigned_until=None)
 
 
+@transaction.atomic
 def give_back_unread(*, user: User, languages: Collection[str]) -> None:
     """What was handed to a person in a language that they read no longer is everybody's."""
     handed = ReviewTask.objects.filter(status=ReviewTask.Status.OPEN, assigned_to=user)
-    unread = [pk for pk, tag in handed.values_list("pk", "language") if not reads(languages, tag)]
+    rows = handed.select_for_update().order_by("pk").values_list("pk", "language")
+    unread = [pk for pk, tag in rows if not reads(languages, tag)]
     handed.filter(pk__in=unread).update(assigned_to=None, assigned_until=None)
 
 

@@ -50,7 +50,8 @@ def set_senior(*, workflow: Workflow, user_id: int, is_senior: bool) -> Membersh
 
 def _check_manager_stays(workflow: Workflow, leaving: User) -> None:
     # Everybody who changes people of this workflow takes turns: two managers cannot remove each other at once.
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    # Its key stays free: who writes an answer meanwhile refers to it, and must not wait while this waits for them.
+    Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
     managers = Membership.objects.filter(workflow=workflow, role=Role.MANAGER)
     if not managers.filter(user=leaving).exists():
         return
