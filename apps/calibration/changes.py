@@ -25,6 +25,7 @@ from apps.policies.models import Policy
 from apps.policies.readable import isolated
 from apps.policies.selectors import active_policy
 from apps.routing.types import Autonomy
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import QuestionSet, Workflow
 
 MODELS_SEEN = timedelta(days=1)
@@ -45,7 +46,7 @@ def watch_changes(*, workflow: Workflow, now: datetime) -> Incident | None:
     if _change(workflow, now) is None:
         return None
     with transaction.atomic():
-        Workflow.objects.select_for_update().get(pk=workflow.pk)
+        lock_workflow(workflow)
         change = _change(workflow, now)
         return None if change is None else _to_shadow(change, now)
 

@@ -17,6 +17,7 @@ from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
 from apps.policies.services import activate, create_draft
 from apps.routing.types import Autonomy
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 
 RATES = ("audit_rate", "automatic_audit_rate")
@@ -73,7 +74,7 @@ def _replace(
     workflow: Workflow, change: Callable[[dict[str, Any]], None], because: str, now: datetime
 ) -> Policy:
     # Before the active version is read: a manager who activates another one waits, or was first.
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
     active = active_policy(workflow)
     if active is None:
         raise Policy.DoesNotExist(f"{workflow.slug} has no policy in force")

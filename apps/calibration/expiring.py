@@ -19,6 +19,7 @@ from apps.policies.readable import isolated
 from apps.policies.selectors import active_policy
 from apps.reviews.models import Label
 from apps.routing.types import Autonomy
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 
 CHECKED_WITHIN = timedelta(weeks=4)
@@ -45,7 +46,7 @@ class _Expiry:
 @transaction.atomic
 def expire(*, workflow: Workflow, now: datetime) -> list[Certificate]:
     """Ends what has run out, and puts its labels that act back to `suggest`; an incident for each of those."""
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
     policy = active_policy(workflow)
     if policy is None:
         return []

@@ -20,6 +20,7 @@ from apps.outbox.services import emit
 from apps.policies.models import Policy
 from apps.reviews.models import Label, ReviewTask
 from apps.reviews.selectors import hidden_from
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 
 LOOK_BACK = timedelta(days=7)
@@ -55,7 +56,7 @@ def open_incident(
 
     An alarm that is raised again is an incident of its own, and closes the one before.
     """
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
     same = Incident.objects.filter(workflow=workflow, kind=found.kind, label=found.label)
     if found.level == Incident.Level.ALARM:
         same.filter(closed_at=None).update(closed_at=now, note="It happened again: see the next one.")

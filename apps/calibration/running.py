@@ -28,6 +28,7 @@ from apps.calibration.sides import look_at_holds
 from apps.policies.models import Policy
 from apps.routing.types import Autonomy, LabelRule
 from apps.stats.certificates import FORMULA_VERSION
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 
 VALID_FOR = timedelta(weeks=12)
@@ -51,7 +52,7 @@ def run_calibration(
     every hold on a yes-no question are tried by the same rules, and never change the policy by themselves. Returns the
     run of a minute ago when it was for the same. Raises Conflict without a policy in force.
     """
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
     began = time.monotonic()
     # What a label may do under another model or other questions is settled before what was answered to them.
     watch_changes(workflow=workflow, now=now)

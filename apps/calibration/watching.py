@@ -35,6 +35,7 @@ from apps.routing.types import Autonomy
 from apps.stats.alarms import ALARM_AT, TargetAlarm
 from apps.stats.rates import Rate
 from apps.stats.sampling import weighted_rate
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 
 MOST_ALARMS = 200
@@ -127,7 +128,7 @@ def _watch_targets(workflow: Workflow, now: datetime) -> Incident | None:
     if stream is None or _verdict(stream, now) is None:
         return None
     with transaction.atomic():
-        Workflow.objects.select_for_update().get(pk=workflow.pk)
+        lock_workflow(workflow)
         # Once more under the lock: another worker, or a manager, may have been first.
         stream = read_stream(workflow=workflow, now=now)
         verdict = None if stream is None else _verdict(stream, now)

@@ -14,6 +14,7 @@ from apps.core.errors import FieldProblem, InvalidInput
 from apps.outbox.addresses import Refused, check_address
 from apps.outbox.events import EVENT_TYPES, MAILED_TYPES
 from apps.outbox.models import Subscription
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 
 MOST_SUBSCRIPTIONS = 20
@@ -28,7 +29,7 @@ def save_subscription(
 
     Raises InvalidInput, naming each field that is wrong.
     """
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
     problems = _problems(kind, address, events, secret_variable)
     others = Subscription.objects.filter(workflow=workflow).exclude(kind=kind, address=address)
     if others.count() >= MOST_SUBSCRIPTIONS:

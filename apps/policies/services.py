@@ -20,6 +20,7 @@ from apps.policies.errors import BasedOnAnother, ChangedMeanwhile, NotADraft, No
 from apps.policies.models import Policy
 from apps.policies.rules import read_rules
 from apps.policies.selectors import OPEN, active_policy, previous_policy, stamp_of
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import Workflow
 from apps.workflows.selectors import current_question_set
 
@@ -143,7 +144,7 @@ def _tell(policy: Policy, before: Policy | None, user: User | None, now: datetim
 
 
 def _lock(workflow: Workflow) -> None:
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
 
 
 def _locked_draft(policy: Policy, seen: str | None) -> Policy:

@@ -45,7 +45,7 @@ def write_guideline(*, question: Question, option: str, text: str, user: User | 
     """
     _check(question, option, text)
     # Two who write at once write one after the other.
-    Question.objects.select_for_update().get(pk=question.pk)
+    Question.objects.select_for_update(no_key=True).get(pk=question.pk)
     newest = Guideline.objects.filter(question=question, option=option).order_by("-version").first()
     written = text.replace("\r\n", "\n").strip()
     if written == (newest.text if newest else ""):

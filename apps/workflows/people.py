@@ -9,6 +9,7 @@ from django.db import transaction
 
 from apps.accounts.models import User
 from apps.core.errors import Conflict, FieldProblem, InvalidInput
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import ApiToken, Membership, Role, Workflow
 from apps.workflows.services import set_membership
 
@@ -50,8 +51,7 @@ def set_senior(*, workflow: Workflow, user_id: int, is_senior: bool) -> Membersh
 
 def _check_manager_stays(workflow: Workflow, leaving: User) -> None:
     # Everybody who changes people of this workflow takes turns: two managers cannot remove each other at once.
-    # Its key stays free: who writes an answer meanwhile refers to it, and must not wait while this waits for them.
-    Workflow.objects.select_for_update(no_key=True).get(pk=workflow.pk)
+    lock_workflow(workflow)
     managers = Membership.objects.filter(workflow=workflow, role=Role.MANAGER)
     if not managers.filter(user=leaving).exists():
         return

@@ -15,6 +15,7 @@ from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.text import unstorable_at
 from apps.workflows.access import token_digest
 from apps.workflows.definitions import Definition
+from apps.workflows.locking import lock_workflow
 from apps.workflows.models import (
     ApiToken,
     Endpoint,
@@ -50,7 +51,7 @@ def add_question_set_version(*, workflow: Workflow, definition: Definition, user
 
     Whether the active policy still fits is for the caller to check first: policies live above questions.
     """
-    Workflow.objects.select_for_update().get(pk=workflow.pk)
+    lock_workflow(workflow)
     current = current_question_set(workflow)
     questions = definition.to_questions()
     if same_questions(list(current.questions.all()), questions):
