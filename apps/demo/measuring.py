@@ -239,7 +239,7 @@ def _get(browser: Client, url: str) -> None:
 def _answer(user: User) -> dict[str, str]:
     lease = Lease.objects.select_related("task__question_set").get(user=user)
     questions = lease.task.question_set.questions.filter(key__in=lease.task.asked)
-    return {"lease": str(lease.token), "seconds": "2"} | {
+    return {"lease": str(lease.token), "seconds": "2", "figures": "0"} | {
         f"q:{question.key}": f"o:{question.option_ids[0]}" for question in questions
     }
 

@@ -22,6 +22,7 @@ from apps.accounts.models import User
 REQUEST_LIMIT_S = 30.0
 _CSRF = "c" * 32
 _LEASE = re.compile(r'data-lease="([0-9a-f-]{36})"')
+_FIGURES = re.compile(r'name="figures" value="([^"]*)"')
 _CHOICE = re.compile(r'name="(q:[^"]+)" value="(o:[^"]+)"')
 # How often, of a hundred items, a person does what; the rest are answered.
 HABITS = {"skip": 3, "leave": 3, "reload": 3, "lost_network": 4, "double_click": 3, "late": 2, "undo": 2}
@@ -116,7 +117,14 @@ class Reviewer:
         for name, value in _CHOICE.findall(page):
             offered.setdefault(html.unescape(name), []).append(html.unescape(value))
         picked = {name: chance.choice(values) for name, values in offered.items()}
-        return {"lease": lease, "seconds": "3.5", "note": "", **picked}
+        figures = _FIGURES.search(page)
+        return {
+            "lease": lease,
+            "figures": figures[1] if figures else "",
+            "seconds": "3.5",
+            "note": "",
+            **picked,
+        }
 
     def _submit(self, form: dict[str, str]) -> tuple[int, str]:
         started = time.perf_counter()

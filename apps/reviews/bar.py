@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ from apps.reviews.selectors import MOST_COUNTED, start_of_day
 from apps.reviews.standing import left_for
 from apps.workflows.models import Workflow
 
+_CARRIED = re.compile(r"(?P<done>[0-9]{1,6})(?: (?P<median>[0-9]{1,4}(?:\.[0-9]{1,20})?))?")
 _ITEM = Columns(Item, "id", "external_id")
 _DONE = f"""
     SELECT today.done, today.median, {_ITEM.of("item")}
@@ -47,6 +49,24 @@ class Bar:
     @property
     def is_capped(self) -> bool:
         return self.left is not None and self.left >= MOST_COUNTED
+
+    @property
+    def carried(self) -> str:
+        """The figures as the page sends them back with an answer."""
+        return f"{self.done_today} {'' if self.median_seconds is None else self.median_seconds}".strip()
+
+
+def counted_on(carried: str, answered: Item) -> Bar | None:
+    """The figures that stood on the page and one answer more; None where they cannot be read.
+
+    Counting a day's answers anew at each of them would make the last of the day the slowest; the page asks for all
+    figures anew every few seconds.
+    """
+    found = _CARRIED.fullmatch(carried)
+    if found is None:
+        return None
+    median = float(found["median"]) if found["median"] else None
+    return Bar(done_today=int(found["done"]) + 1, median_seconds=median, last_item=answered, left=None)
 
 
 def session_bar(*, user: User, workflow: Workflow, now: datetime, counts_left: bool) -> Bar:

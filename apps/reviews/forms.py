@@ -58,6 +58,11 @@ class AnswerForm(LeaseForm):
         return str(self._sent.get("note", ""))
 
     @property
+    def figures(self) -> str:
+        """Those that stood above the item (`bar.Bar.carried`)."""
+        return str(self._sent.get("figures", ""))
+
+    @property
     def seconds(self) -> float | None:
         """Active seconds by the browser's clock; None where it could not say, which never costs an answer."""
         try:

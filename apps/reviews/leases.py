@@ -17,7 +17,7 @@ from django.db.models import Q
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp, Columns, fetch
 from apps.core.errors import Conflict
-from apps.items.models import Decision, Route
+from apps.items.models import Decision, Item, Route
 from apps.reviews.errors import LeaseLost
 from apps.reviews.models import Lease, ReviewTask, Skip
 from apps.reviews.queue import EVERYTHING, LEASE, QueueFilter, Seeker, find_free, find_next, on_desk
@@ -25,6 +25,7 @@ from apps.reviews.standing import why_not
 from apps.workflows.models import Workflow
 
 _TASK = Columns(ReviewTask)
+_ITEM = Columns(Item, "id", "external_id")
 _ROUTE = Columns(Route, "id", "item", "workflow", "decision", "question_set", "label", "pi")
 _DECISION = Columns(Decision, "id", "answers")
 _PLACE = f"""
@@ -34,9 +35,10 @@ _PLACE = f"""
     RETURNING {LEASE.of("reviews_lease")}
 """  # noqa: S608 - our own columns
 _LOCKED = f"""
-    SELECT lease.expires_at > clock_timestamp(), {LEASE.of("lease")}, {_TASK.of("task")}, {_ROUTE.of("route")},
-           {_DECISION.of("decision")}
+    SELECT lease.expires_at > clock_timestamp(), {LEASE.of("lease")}, {_TASK.of("task")}, {_ITEM.of("item")},
+           {_ROUTE.of("route")}, {_DECISION.of("decision")}
     FROM reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
+    JOIN items_item item ON item.id = task.item_id
     JOIN items_route route ON route.id = task.route_id
     LEFT JOIN items_decision decision ON decision.id = route.decision_id
     WHERE lease.token = %(token)s AND lease.user_id = %(user)s FOR UPDATE OF task
@@ -211,6 +213,7 @@ def _to_lease(row: tuple[Any, ...]) -> tuple[bool, Lease]:
     values = iter(row)
     is_live = bool(next(values))
     lease, task = LEASE.take(values), _TASK.take(values)
+    task.item = _ITEM.take(values)
     task.route, decision = _ROUTE.take(values), _DECISION.take(values)
     task.route.decision = decision if task.route.decision_id is not None else None
     lease.task = task

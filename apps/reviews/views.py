@@ -17,7 +17,7 @@ from apps.accounts.http import PersonRequest
 from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.core.htmx import render
 from apps.reviews import leases, selectors, services
-from apps.reviews.bar import Bar, session_bar
+from apps.reviews.bar import Bar, counted_on, session_bar
 from apps.reviews.errors import LeaseLost, NothingToUndo
 from apps.reviews.forms import (
     CANNOT_TELL_REASONS,
@@ -55,7 +55,7 @@ def task_submit(request: PersonRequest, slug: str) -> HttpResponse:
         return _show_wrong(request, workflow, form, form.problems())
     token = form.cleaned_data["lease"]
     try:
-        services.submit_review(
+        sent = services.submit_review(
             user=request.user,
             workflow=workflow,
             lease_token=token,
@@ -68,7 +68,8 @@ def task_submit(request: PersonRequest, slug: str) -> HttpResponse:
         return _show_wrong(request, workflow, form, wrong.problems)
     except LeaseLost as lost:
         return show_lost(request, workflow, lost, form.typed_note)
-    return show_next(request, workflow, "Saved.")
+    bar = None if sent.repeated else counted_on(form.figures, sent.review.task.item)
+    return show_next(request, workflow, "Saved.", bar)
 
 
 @require_POST
@@ -154,6 +155,7 @@ def _show(
     *,
     status: int = 200,
     done: str = "",
+    bar: Bar | None = None,
     form: AnswerForm | None = None,
     problems: tuple[FieldProblem, ...] = (),
     hand_over: HandOverForm | None = None,
@@ -167,7 +169,7 @@ def _show(
         "can_accept": task is not None and all(question.suggestion for question in task.asked),
         "unasked": asked_questions(task.unasked, form, problems) if task else [],
         "cannot_tell_reasons": CANNOT_TELL_REASONS,
-        "bar": _bar(request, workflow),
+        "bar": bar or _bar(request, workflow),
         "skip_reasons": SKIP_REASONS,
         "note": form.typed_note if form else "",
         "problems": [(problem.path.removeprefix("answers."), problem.message) for problem in problems],
@@ -199,20 +201,26 @@ def _nothing(request: PersonRequest, workflow: Workflow, wanted: QueueFilter) ->
     return {"waiting": waiting_for(seeker, wanted) if seeker else Waiting()}
 
 
-def show_next(request: PersonRequest, workflow: Workflow, done: str) -> HttpResponse:
+def show_next(request: PersonRequest, workflow: Workflow, done: str, bar: Bar | None = None) -> HttpResponse:
+    """`bar`: the figures above the next item, where they are known; else they are counted."""
     wanted = carried_filter(request, workflow)
     if not request.htmx:
         messages.success(request, done)
         return redirect(desk_address(workflow, wanted))
-    return _show_taken(request, workflow, wanted, done=done)
+    return _show_taken(request, workflow, wanted, done=done, bar=bar)
 
 
 def _show_taken(
-    request: PersonRequest, workflow: Workflow, wanted: QueueFilter, *, done: str = ""
+    request: PersonRequest,
+    workflow: Workflow,
+    wanted: QueueFilter,
+    *,
+    done: str = "",
+    bar: Bar | None = None,
 ) -> HttpResponse:
     try:
         lease = leases.take_next_task(user=request.user, workflow=workflow, wanted=wanted)
-        return _show(request, workflow, lease, wanted, done=done)
+        return _show(request, workflow, lease, wanted, done=done, bar=bar)
     except InvalidInput as slow:
         return _show_lost(request, workflow, f"{done} {slow.problems[0].message}".strip(), wanted, "")
 

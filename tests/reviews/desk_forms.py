@@ -28,7 +28,10 @@ def submit(
     client: Client, lease: object, *, headers: dict[str, str] = HTMX, address: str = DESK, **form: str
 ) -> HttpResponse:
     """Names of questions as keywords: `intent="o:spam"`; anything else of the form through `more`."""
-    sent = {f"q:{name}" if name not in {"note", "seconds", "accept"} else name: form[name] for name in form}
+    sent = {
+        f"q:{name}" if name not in {"note", "seconds", "accept", "figures"} else name: form[name]
+        for name in form
+    }
     answer = client.post(f"{address}submit/", {"lease": str(lease), **sent}, headers=headers)
     assert isinstance(answer, HttpResponse)
     return answer

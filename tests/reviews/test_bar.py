@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -75,3 +77,33 @@ def test_a_strange_lease_is_no_error(signed_in: SignIn, rosa: User, workflow: Wo
     answer = signed_in(rosa).get(BAR, {"lease": "x' OR 1=1"})
     assert answer.status_code == 200
     assert "desk-gone" not in answer.content.decode()
+
+
+def figures_on(page: str) -> str:
+    found = re.search(r'name="figures" value="([^"]*)" form="answer"', page)
+    assert found
+    return found[1]
+
+
+def test_an_answer_counts_on_from_what_stood_on_the_page(
+    signed_in: SignIn, rosa: User, workflow: Workflow
+) -> None:
+    for _ in range(3):
+        make_task(workflow)
+    client = signed_in(rosa)
+    answer_next(client, "4")
+    page = open_desk(client)
+    assert figures_on(page) == "1 4.0"
+    reply = submit(client, lease_on(page), intent="o:spam", figures="1 4.0").content.decode()
+    assert figures_on(reply) == "2 4.0"
+    assert "Last: <a" in reply
+
+
+@pytest.mark.parametrize("figures", ["", "many", "-1 2", "1 2 3", "9999999", "1 1e9"])
+def test_figures_that_cannot_be_read_are_counted(
+    signed_in: SignIn, rosa: User, workflow: Workflow, figures: str
+) -> None:
+    make_task(workflow)
+    client = signed_in(rosa)
+    reply = submit(client, lease_on(open_desk(client)), intent="o:spam", seconds="3", figures=figures)
+    assert figures_on(reply.content.decode()) == "1 3.0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db import connection
@@ -28,7 +29,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(node for inner in plan.get("Plans", []) for node in nodes(inner))]
 
 
-def test_it_works(workflow: Workflow, rosa: User) -> None:
+def fill(workflow: Workflow) -> None:
     first, *_ = [make_task(workflow) for _ in range(OPEN)]
     common = {
         "workflow": workflow,
@@ -44,6 +45,18 @@ def test_it_works(workflow: Workflow, rosa: User) -> None:
     ReviewTask.objects.bulk_create(
         ReviewTask(item=first.item, status="done", closed_at=NOW, **common) for _ in range(DONE)
     )
+
+
+def assert_in_order(explained: list[dict[str, Any]]) -> None:
+    found = nodes(explained[0]["Plan"])
+    assert [
+        node.get("Index Name") for node in found if node.get("Relation Name") == "reviews_reviewtask"
+    ] == ["task_queue"]
+    assert "Sort" not in {node["Node Type"] for node in found}
+
+
+def test_it_works(workflow: Workflow, rosa: User) -> None:
+    fill(workflow)
     seeker = Seeker.of(rosa, workflow)
     assert seeker is not None
     with connection.cursor() as cursor:
@@ -54,8 +67,20 @@ def test_it_works(workflow: Workflow, rosa: User) -> None:
             seeker.values,
         )
         ((explained,),) = cursor.fetchall()
-    found = nodes(explained[0]["Plan"])
-    assert [
-        node.get("Index Name") for node in found if node.get("Relation Name") == "reviews_reviewtask"
-    ] == ["task_queue"]
-    assert "Sort" not in {node["Node Type"] for node in found}
+    assert_in_order(explained)
+
+
+def test_planned_once_it_is_the_same(workflow: Workflow, rosa: User) -> None:
+    """The statement is prepared: what is planned must not need to know the values."""
+    fill(workflow)
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    names = list(seeker.values)
+    sql = re.sub(
+        r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", next_sql(seeker, f"NOT {SKIPPED}")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+        cursor.execute(f"EXPLAIN (FORMAT JSON, GENERIC_PLAN) {sql}")
+        ((explained,),) = cursor.fetchall()
+    assert_in_order(explained)

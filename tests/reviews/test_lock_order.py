@@ -1,0 +1,76 @@
+"""Who gives a task back while taking another waits for nobody who does the same the other way round."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from apps.accounts.models import User
+from apps.core.errors import Conflict
+from apps.reviews.leases import place_lease, release_lease, take_task
+from apps.reviews.models import Lease, ReviewRules, ReviewTask
+from apps.reviews.services import SubmittedAnswer, submit_review
+from apps.workflows.models import Workflow
+from tests.factories import NOW, make_task
+from tests.insights.answered import answer
+from tests.reviews.test_two_tabs import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROUNDS = 6
+
+
+def hold(user: User, *tasks: ReviewTask) -> None:
+    for task in tasks:
+        place_lease(task_id=task.pk, user=user, workflow=task.workflow)
+
+
+def take_or_leave(user: User, task: ReviewTask) -> Lease | None:
+    """A colleague may be taking or giving back the same one at this moment: then the person is told."""
+    try:
+        return take_task(user=user, workflow=task.workflow, task_id=task.pk)
+    except Conflict:
+        return None
+
+
+def test_it_works(workflow: Workflow, rosa: User, ravi: User) -> None:
+    for _ in range(ROUNDS):
+        one, other = (make_task(workflow, reviews_wanted=2) for _ in range(2))
+        hold(rosa, one, make_task(workflow))
+        hold(ravi, other, make_task(workflow))
+        at_once(partial(take_or_leave, rosa, other), partial(take_or_leave, ravi, one))
+        assert [Lease.objects.filter(user=user).count() for user in (rosa, ravi)] == [2, 2]
+        Lease.objects.all().delete()
+
+
+def test_a_page_left_while_a_colleagues_answer_calls_the_item_back(
+    workflow: Workflow, rosa: User, ravi: User, mara: User
+) -> None:
+    ReviewRules.objects.create(workflow=workflow, consensus="unanimous", created_at=NOW)
+    for _ in range(ROUNDS):
+        task = make_task(workflow, reviews_wanted=2)
+        answer(mara, task, "lead")
+        ReviewTask.objects.filter(pk=task.pk).update(reviews_needed=3)
+        hold(rosa, task)
+        hold(ravi, task)
+        mine, theirs = Lease.objects.get(user=rosa), Lease.objects.get(user=ravi)
+        send = partial(
+            submit_review, answers={"intent": SubmittedAnswer("spam")}, seconds=1, note="", now=NOW
+        )
+        at_once(
+            partial(send, user=rosa, lease_token=mine.token),
+            partial(release_lease, user=ravi, lease_token=theirs.token),
+        )
+        assert not Lease.objects.exists()
+        task.refresh_from_db()
+        assert task.stage == "adjudication"
+        ReviewTask.objects.filter(pk=task.pk, status="open").update(status="cancelled", closed_at=NOW)
+
+
+def test_what_is_put_on_a_desk_is_counted_and_what_is_renewed_is_not(workflow: Workflow, rosa: User) -> None:
+    task = make_task(workflow)
+    for opened in (1, 2):
+        hold(rosa, task)
+        Lease.objects.update(expires_at=NOW)
+        task.refresh_from_db()
+        assert task.times_opened == opened
