@@ -1,7 +1,8 @@
 """Routed decisions by the million, written straight into the tables, for measuring.
 
 Eight weeks up to `now`, growing ids with growing times. 80 % are automatic, 5 % of those are drawn for a check; of
-what people were asked 95 % is answered, right nine times in ten. One in twenty belongs to a group of three.
+what people were asked 95 % is answered, right nine times in ten. One in twenty belongs to a group of three. Only
+what still waits for a person has content.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ SELECT id, %(workflow)s, 'million-' || %(base)s + n, repeat('0', 64), 'Message '
     CASE WHEN automatic OR answered THEN 'settled' ELSE 'in_review' END,
     CASE WHEN automatic THEN 'policy' WHEN answered THEN 'people' END, drawn AND NOT answered, at, at,
     at + interval '1 day', at, CASE WHEN automatic OR answered THEN at END, 1, '' FROM made ORDER BY n;
+INSERT INTO items_itemcontent (item_id, state, text, repairs)
+SELECT id, to_jsonb('Message ' || n), 'Message ' || n, '[]' FROM made WHERE asked AND NOT answered ORDER BY n;
 INSERT INTO items_decision (id, item_id, question_set_id, is_primary, endpoint_id, model_requested, model,
     request_id, http_status, latency_s, input_tokens, output_tokens, cost, warnings, answers, images, created_at)
 SELECT id, id, %(question_set)s, true, %(endpoint)s, %(model)s, %(model)s, '', 200, 0.03 + random() * 0.1, 400, 0,

@@ -15,16 +15,18 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 
 from apps.accounts.models import User
+from apps.accounts.sessions import SessionStore
 
 REQUEST_LIMIT_S = 30.0
 _CSRF = "c" * 32
 _LEASE = re.compile(r'data-lease="([0-9a-f-]{36})"')
 _FIGURES = re.compile(r'name="figures" value="([^"]*)"')
+_UNASKED = 'id="unasked-title"'
 _CHOICE = re.compile(r'name="(q:[^"]+)" value="(o:[^"]+)"')
 # How often, of a hundred items, a person does what; the rest are answered.
+ANSWERS_UNASKED = 0.02
 HABITS = {"skip": 3, "leave": 3, "reload": 3, "lost_network": 4, "double_click": 3, "late": 2, "undo": 2}
 
 
@@ -113,8 +115,10 @@ class Reviewer:
         return self._look()
 
     def _filled(self, page: str, lease: str, chance: random.Random) -> dict[str, str]:
+        """What is asked, and seldom what is not."""
+        asked = page if chance.random() < ANSWERS_UNASKED else page.partition(_UNASKED)[0]
         offered: dict[str, list[str]] = {}
-        for name, value in _CHOICE.findall(page):
+        for name, value in _CHOICE.findall(asked):
             offered.setdefault(html.unescape(name), []).append(html.unescape(value))
         picked = {name: chance.choice(values) for name, values in offered.items()}
         figures = _FIGURES.search(page)
@@ -188,7 +192,7 @@ def session_of(user: User) -> str:
     """A signed-in session's key: measuring signs nobody in by password."""
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.create()
     return str(session.session_key)

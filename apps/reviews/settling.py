@@ -98,9 +98,9 @@ def record_answers(
 
 
 def verdict_of_one(task: ReviewTask, answers: Collection[Answer]) -> Verdict | None:
-    """Of the usual task, one opinion that tells what was asked and no more, without a look at the tables; else None."""
+    """Of the usual task, one opinion that tells what was asked, without a look at the tables; else None."""
     is_usual = task.reviews_wanted == 1 and task.stage == ReviewTask.Stage.REVIEW and not task.reviews_done
-    if not is_usual or task.reviews_needed > 1 or not all(answer.is_asked for answer in answers):
+    if not is_usual or task.reviews_needed > 1:
         return None
     verdict = verdict_on(Terms(tuple(task.asked)), [Opinion(votes_of(answers))])
     return verdict if verdict.is_done else None

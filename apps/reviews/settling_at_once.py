@@ -1,4 +1,4 @@
-"""The usual answer, one opinion on what was asked, written by one statement: it is what reviewers wait for.
+"""The usual answer, one opinion that tells what was asked, written by one statement: it is what reviewers wait for.
 
 It writes what `settling.record_answers` and `services.submit_review` write for such a task, no more and no less.
 """
@@ -30,18 +30,22 @@ _SETTLE = """
         FROM given_up RETURNING id, revision
     ), answer AS (
         INSERT INTO reviews_answer (review_id, question_id, kind, value, model_value, said, is_asked)
-        SELECT review.id, given.question, given.kind, given.value, given.model_value, given.said, true
+        SELECT review.id, given.question, given.kind, given.value, given.model_value, given.said, given.is_asked
         FROM review, unnest(%(questions)s::bigint[], %(kinds)s::text[], %(values)s::text[],
-                            %(model_values)s::text[], %(said)s::text[])
-            AS given (question, kind, value, model_value, said)
-        RETURNING review_id, question_id, value
+                            %(model_values)s::text[], %(said)s::text[], %(are_asked)s::boolean[])
+            AS given (question, kind, value, model_value, said, is_asked)
+        RETURNING review_id, question_id, kind, value, is_asked
     ), label AS (
         INSERT INTO reviews_label
             (workflow_id, item_id, question_id, question_set_id, value, source, review_id, blind, pi, is_asked,
              created_at)
         SELECT %(workflow)s, %(item)s, question_id, %(question_set)s, value, 'review', review_id, %(blind)s, %(pi)s,
-               true, %(now)s
+               is_asked, %(now)s
         FROM answer
+        -- What nobody asked for does not replace what is settled.
+        WHERE kind <> 'cannot_tell' AND (is_asked OR NOT EXISTS (
+            SELECT 1 FROM reviews_label settled WHERE settled.item_id = %(item)s
+                AND settled.question_id = answer.question_id AND settled.taken_back_at IS NULL))
     ), task AS (
         UPDATE reviews_reviewtask SET status = 'done', closed_at = %(now)s, reviews_done = 1,
             assigned_to_id = NULLIF(assigned_to_id, %(user)s),
@@ -79,7 +83,7 @@ def settle_at_once(
     *,
     now: datetime,
 ) -> None:
-    """For a task of one opinion, whose `verdict` is done by just these answers to what was asked: `review` and they
+    """For a task of one opinion, whose `verdict` is done by these answers: `review` and they
     are not saved yet, and the lease goes. The caller holds the task's row. Raises LeaseLost.
     """
     task = lease.task
@@ -100,6 +104,7 @@ def settle_at_once(
             "values": [answer.value for answer in answers],
             "model_values": [answer.model_value for answer in answers],
             "said": [answer.said for answer in answers],
+            "are_asked": [answer.is_asked for answer in answers],
             "workflow": task.workflow_id,
             "item": task.item_id,
             "question_set": task.question_set_id,
@@ -115,4 +120,5 @@ def settle_at_once(
         raise LeaseLost("This item is no longer on your desk: its hold has ended. Your next item is waiting.")
     ((review.pk, review.revision, is_told),) = written
     if is_told and not is_audit:
-        tell_settled(task=task, label=label, answers=verdict.values, now=now, not_before=not_before)
+        given = {key: verdict.values[key] for key in task.asked}
+        tell_settled(task=task, label=label, answers=given, now=now, not_before=not_before)

@@ -27,7 +27,14 @@ from apps.reviews.forms import (
     SkipForm,
     asked_questions,
 )
-from apps.reviews.forms_queue import EscalateForm, HandOverForm, carried_filter, filter_of, told_filter
+from apps.reviews.forms_queue import (
+    EscalateForm,
+    HandOverForm,
+    blank_escalate_field,
+    carried_filter,
+    filter_of,
+    told_filter,
+)
 from apps.reviews.models import Lease
 from apps.reviews.queue import QueueFilter, Seeker
 from apps.reviews.queue_page import events_of
@@ -179,7 +186,8 @@ def _show(
         "wanted_told": told_filter(wanted, workflow),
         **(_around(task) if task else _nothing(request, workflow, wanted)),
         "hand_over": hand_over,
-        "escalate": escalate or EscalateForm(),
+        "escalate": escalate,
+        "blank_escalate_field": blank_escalate_field,
     }
     return render(request, "reviews/desk.html", context, fragment="reviews/_desk.html", status=status)
 

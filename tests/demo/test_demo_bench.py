@@ -54,9 +54,9 @@ def test_it_works(tmp_path: Path) -> None:
     assert figures["pages"]["pages_at_1m_ms"]["calibration"] > 0
     assert figures["decisions"]["ratio"] > 0
     assert figures["decisions"]["pipeline"]["items_per_s"] > 0
-    assert [each["open_tasks"] >= least for each, least in zip(figures["desk"], (60, 200), strict=True)] == [
-        True
-    ] * 2
+    within = [each["open_tasks"] for each in figures["desk"] if "p50_ms" in each]
+    assert [there >= least for there, least in zip(within, (60, 200), strict=True)] == [True] * 2
+    assert all(each["eight_labels_per_s"] > 0 for each in figures["desk"] if "p50_ms" not in each)
     assert not list((tmp_path / "bench").glob("postgres"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -12,23 +13,34 @@ from django.utils.safestring import SafeString
 from apps.reviews.keys import ACTIONS, MOST_OPTIONS, for_screen_readers, shown
 
 register = template.Library()
+KEPT = 256
+"""Keys whose markup a process keeps: a desk shows fifty."""
 SAYS_OPTIONS = "The option in this place. With one question that is the answer"
 
 
 @register.simple_tag(takes_context=True)
 def keyed(context: Context, *actions: str) -> SafeString | str:
     """The attributes of what these actions press; nothing for an empty name, or one to which no key is given."""
-    keys = [key for action in actions if action and (key := context["desk_keys"][action])]
+    own = context["desk_keys"]
+    return _attributes(tuple(key for action in actions if action and (key := own[action])))
+
+
+@register.simple_tag(takes_context=True)
+def cap(context: Context, action: str) -> SafeString | str:
+    """The key as it is shown beside what it does; silent, because `keyed` has told screen readers."""
+    return _kbd(context["desk_keys"][action])
+
+
+@lru_cache(maxsize=KEPT)
+def _attributes(keys: tuple[str, ...]) -> SafeString | str:
     if not keys:
         return ""
     names = " ".join(for_screen_readers(key) for key in keys)
     return format_html('data-key="{}" aria-keyshortcuts="{}"', " ".join(keys), names)
 
 
-@register.simple_tag(takes_context=True)
-def cap(context: Context, action: str) -> SafeString | str:
-    """The key as it is shown beside what it does; silent, because `keyed` has told screen readers."""
-    key = context["desk_keys"][action]
+@lru_cache(maxsize=KEPT)
+def _kbd(key: str) -> SafeString | str:
     return format_html('<kbd aria-hidden="true">{}</kbd>', shown(key)) if key else ""
 
 
