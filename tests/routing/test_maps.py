@@ -66,7 +66,7 @@ def test_the_reason_says_that_a_map_was_used() -> None:
     routed = route_of(DOUBTFUL, under=rules(**FIELDS, maps={"intent": TemperatureMap(1.7)}))
     (said,) = explain(routed.reasons, {"spam": "Spam"})
     assert said.endswith(
-        "more than the 0.5 of a review. Its probabilities were mapped for that, at temperature 1.7."
+        "more than the 0.50 of a review. Its probabilities were mapped for that, at temperature 1.7."
     )
 
 
