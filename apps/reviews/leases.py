@@ -162,14 +162,6 @@ def release_lease(*, user: User, lease_token: uuid.UUID) -> None:
 
 
 @transaction.atomic
-def release_all(*, user: User, workflow: Workflow) -> None:
-    """Gives back what this person has here; the caller holds the person's lock and no task's row."""
-    leases = Lease.objects.filter(user=user, task__workflow=workflow)
-    _lock_tasks(set(leases.values_list("task", flat=True)))
-    leases.delete()
-
-
-@transaction.atomic
 def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime) -> None:
     """Passes on the task; it comes back to this person only when nobody else can take it. Raises LeaseLost."""
     lock_person(user)
