@@ -65,6 +65,7 @@ def test_it_works(demo: Demo, visitors: Visitors) -> None:
 def test_pages_are_for_everybody(demo: Demo, visitors: Visitors) -> None:
     mara = visitors("mara")
     want_two(mara)
+    mara.goto(OPINIONS)  # without the message, which fades
     assert problems_of(mara) == []
     [(_, name)] = demo.post_held("opinions", 1, state="My lamp is broken.")
     for person, key in (("rosa", "1"), ("ravi", "2")):
@@ -75,3 +76,8 @@ def test_pages_are_for_everybody(demo: Demo, visitors: Visitors) -> None:
     decides = Desk(mara, "opinions")
     decides.expect_item(name)
     assert problems_of(mara) == []
+    # Folded again, and nothing is left for the other test's desk.
+    mara.reload()
+    decides.expect_item(name)
+    decides.press("2")
+    expect(decides.title).to_have_text("Nothing for you now")
