@@ -172,17 +172,20 @@ def _in_order(pairs: list[list[Any]], options: list[str]) -> list[float]:
     return [given.get(option, 0.0) for option in options]
 
 
-# Open tasks are few whatever was answered, and an index knows them; none is older than its route.
-_OPEN = f"""
-SELECT (route.created_at AT TIME ZONE %(zone)s)::date, route.outcome = 'automatic', count(*),
-       count(*) FILTER (WHERE route.drawn AND route.created_at < %(deadline)s)
+# Read from the narrow columns of routes in force: a long queue's decisions take half a second to read.
+_OPEN = """
+SELECT (columns.created_at AT TIME ZONE %(zone)s)::date, columns.is_automatic, count(*),
+       count(*) FILTER (WHERE columns.drawn AND columns.created_at < %(deadline)s)
 FROM reviews_reviewtask task
-JOIN items_route route ON route.id = task.route_id
-JOIN items_decision decision ON decision.id = route.decision_id
-WHERE {ROUTES} AND task.workflow_id = %(workflow)s AND task.status = 'open' AND %(key)s = ANY (task.asked)
+JOIN items_routecolumns columns ON columns.route_id = task.route_id
+WHERE columns.workflow_id = %(workflow)s AND columns.question_set_id = %(question_set)s
+    AND columns.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
+    AND columns.created_at < (%(after)s::date::timestamp AT TIME ZONE %(zone)s)
+    AND columns.model = %(model)s
+    AND task.workflow_id = %(workflow)s AND task.status = 'open' AND %(key)s = ANY (task.asked)
     AND task.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
 GROUP BY 1, 2
-"""  # noqa: S608 - as above
+"""
 
 
 @dataclass(frozen=True, slots=True)
