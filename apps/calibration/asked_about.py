@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from apps.calibration.counts import WINDOW_WEEKS
-from apps.calibration.evidence import AUDIT_DEADLINE, model_in_use, window_days
-from apps.calibration.judged import Judged, Stretch, judged, open_tasks
+from apps.calibration.counting.counts import WINDOW_WEEKS
+from apps.calibration.counting.evidence import AUDIT_DEADLINE, model_in_use, window_days
+from apps.calibration.counting.judged import Judged, Stretch, judged, open_tasks
 from apps.calibration.quality import last_counted_day
 from apps.workflows.models import Question, Workflow
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Max
 from django.utils import timezone
 
-from apps.calibration.evidence import Basis
+from apps.calibration.counting.evidence import Basis
 from apps.calibration.models import Certificate, Incident
 from apps.workflows.models import Workflow
 

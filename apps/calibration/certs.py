@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from apps.calibration.attempts import Attempts, attempts_by_label
 from apps.calibration.computing import Json
-from apps.calibration.counts import WINDOW_WEEKS
-from apps.calibration.evidence import Basis, basis_for
+from apps.calibration.counting.counts import WINDOW_WEEKS
+from apps.calibration.counting.evidence import Basis, basis_for
 from apps.calibration.models import CalibrationSettings, Certificate
 from apps.workflows.models import Question, Workflow
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apps.calibration.charts import Axis, Drawing, Mark, to_percent
-from apps.calibration.counts import Band
+from apps.calibration.counting.counts import Band
 from apps.calibration.curves import Curve
 from apps.calibration.quality_measures import CurvePoint
 from apps.stats.probability import HOLLOW_BELOW, Reliability

@@ -9,9 +9,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.calibration.certs import certificates_in_force, end_certificate, has_run_out
-from apps.calibration.demotion import demote
-from apps.calibration.incidents import Finding, open_incident
 from apps.calibration.models import Certificate, Incident
+from apps.calibration.watching.demotion import demote
+from apps.calibration.watching.incidents import Finding, open_incident
 from apps.core.errors import InvalidInput
 from apps.items.models import Route
 from apps.policies.models import Policy

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from apps.accounts.models import User
 from apps.calibration.asked_about import spoken_of
-from apps.calibration.judged import Judged
+from apps.calibration.counting.judged import Judged
 from apps.core.errors import Conflict
 from apps.policies.models import Policy
 from apps.policies.readable import amount, isolated

@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 from apps.calibration.attempts import Attempts, attempts_by_label, first_days
-from apps.calibration.blind_reviews import following_between
 from apps.calibration.certs import in_force_under, settings_of
 from apps.calibration.computing import Json, compute
-from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_labels
-from apps.calibration.evidence import Basis, basis_for, window_days
+from apps.calibration.counting.blind_reviews import following_between
+from apps.calibration.counting.counts import WINDOW_WEEKS, LabelCounts, count_labels
+from apps.calibration.counting.evidence import Basis, basis_for, window_days
 from apps.calibration.fair_chance import ASSUMED, FULL_WEEKS, POWER
 from apps.calibration.models import CalibrationSettings, Certificate
 from apps.core.errors import Conflict, FieldProblem, InvalidInput

@@ -1,4 +1,4 @@
-"""Counts kept beside the rows they are of; `daycounts` and `reviewcounts` keep them."""
+"""Counts kept beside the rows they are of; `counting.days` and `counting.reviews` keep them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DayCount(models.Model):
 
 
 class Counted(models.Model):
-    """What an item has added to which `DayCount`, so that it can be taken off again. `state` is bits of `daycounts`."""
+    """What an item has added to which `DayCount`, so that it can be taken off again. `state` is bits of `counting.days`."""
 
     item = models.OneToOneField(
         Item, on_delete=models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False

@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from apps.calibration.certs import promises_enough
 from apps.calibration.charts import Drawing
 from apps.calibration.computing import Json
-from apps.calibration.counts import LabelCounts
+from apps.calibration.counting.counts import LabelCounts
 from apps.calibration.curves import Curve, curve_of
 from apps.calibration.drawings import Words, draw_bands, draw_coverage, draw_label, draw_reliability
 from apps.calibration.looking import Look

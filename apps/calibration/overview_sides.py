@@ -10,9 +10,9 @@ from django.utils.http import urlencode
 
 from apps.calibration.charts import Drawing
 from apps.calibration.computing import Json, compute
+from apps.calibration.counting.evidence import same_gates_but_one_hold
 from apps.calibration.curves import Curve, curve_of
 from apps.calibration.drawings import draw_label
-from apps.calibration.evidence import same_gates_but_one_hold
 from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.overview import slider_data, span_of, words_for
 from apps.calibration.side_attempts import sides_in_force

@@ -17,13 +17,13 @@ from django.db import connection
 
 from apps.calibration.attempts import Attempts, attempts_by_label
 from apps.calibration.certs import settings_of
-from apps.calibration.counts import WINDOW_WEEKS
-from apps.calibration.daycounts import refresh
-from apps.calibration.evidence import Basis, basis_for, window_days
+from apps.calibration.counting.counts import WINDOW_WEEKS
+from apps.calibration.counting.days import refresh
+from apps.calibration.counting.evidence import Basis, basis_for, window_days
 from apps.calibration.expiring import CHECKED_WITHIN, LEAST_CHECKS
 from apps.calibration.fair_chance import ASSUMED, POWER
 from apps.calibration.looking import refusal, risk_of_a_label
-from apps.calibration.replaying import median_seconds
+from apps.calibration.replay.replaying import median_seconds
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
 from apps.routing.types import AUDIT_FLOOR, LabelRule, Rules

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from apps.calibration.incidents import Finding, open_incident
 from apps.calibration.models import Certificate, Incident
+from apps.calibration.watching.incidents import Finding, open_incident
 from apps.policies.models import Policy
 from apps.policies.readable import isolated, share
 from apps.policies.selectors import open_drafts

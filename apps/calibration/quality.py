@@ -11,10 +11,10 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from apps.calibration.counts import WINDOW_WEEKS, last_answered_day
-from apps.calibration.evidence import AUDIT_DEADLINE, model_in_use, window_days
-from apps.calibration.judged import Judged, Open, Stretch, judged, open_tasks, routed_counts
-from apps.calibration.people_agree import Following, PeopleAgree, following, people_agree
+from apps.calibration.counting.counts import WINDOW_WEEKS, last_answered_day
+from apps.calibration.counting.evidence import AUDIT_DEADLINE, model_in_use, window_days
+from apps.calibration.counting.judged import Judged, Open, Stretch, judged, open_tasks, routed_counts
+from apps.calibration.counting.people_agree import Following, PeopleAgree, following, people_agree
 from apps.calibration.quality_measures import Confused, Probabilities, confused, measure_probabilities
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.calibration.judged import Judged
+from apps.calibration.counting.judged import Judged
 from apps.routing.cost import cost_of
 from apps.routing.types import Rules
 from apps.stats.confusion import SMALL_CELL, Confusion, confusion

@@ -18,13 +18,13 @@ from apps.calibration.certs import (
     in_force_under,
     promises_enough,
 )
-from apps.calibration.changes import watch_changes
 from apps.calibration.computing import Json, compute
 from apps.calibration.looking import Look, look
 from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.proposing import Change, loosened, propose_changes, tighten, tightened
 from apps.calibration.side_certs import certify_sides, end_sides, sides_entry
 from apps.calibration.sides import look_at_holds
+from apps.calibration.watching.changes import watch_changes
 from apps.policies.models import Policy
 from apps.routing.types import Autonomy, LabelRule
 from apps.stats.certificates import FORMULA_VERSION

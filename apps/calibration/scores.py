@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from apps.calibration.asked_about import Spoken, spoken_of
 from apps.calibration.certs import settings_of
-from apps.calibration.judged import Judged
+from apps.calibration.counting.judged import Judged
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
 from apps.routing.policy import audit_rate

@@ -8,7 +8,7 @@ from dataclasses import replace
 from django.db.models import QuerySet
 
 from apps.calibration.attempts import Attempts
-from apps.calibration.evidence import same_gates_but_one_hold
+from apps.calibration.counting.evidence import same_gates_but_one_hold
 from apps.calibration.models import Certificate
 from apps.policies.models import Policy
 from apps.workflows.models import Question

@@ -18,11 +18,11 @@ from typing import Any, Final
 from django.conf import settings as django_settings
 from django.db import connection
 
-from apps.calibration.blind_reviews import CHANCE
 from apps.calibration.certs import promises_enough, settings_of
 from apps.calibration.computing import Json, compute
-from apps.calibration.counts import WINDOW_WEEKS, LabelCounts, count_cells
-from apps.calibration.evidence import (
+from apps.calibration.counting.blind_reviews import CHANCE
+from apps.calibration.counting.counts import WINDOW_WEEKS, LabelCounts, count_cells
+from apps.calibration.counting.evidence import (
     AUDIT_DEADLINE,
     Audit,
     Cell,
@@ -30,7 +30,8 @@ from apps.calibration.evidence import (
     same_gates_but_one_hold,
     window_days,
 )
-from apps.calibration.judged import Stretch
+from apps.calibration.counting.judged import Stretch
+from apps.calibration.counting.people_agree import following
 from apps.calibration.looking import (
     attempt_entry,
     counts_entry,
@@ -39,7 +40,6 @@ from apps.calibration.looking import (
     settings_entry,
 )
 from apps.calibration.models import Certificate
-from apps.calibration.people_agree import following
 from apps.calibration.side_attempts import attempts_by_side, sides_in_force
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy

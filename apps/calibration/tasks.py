@@ -5,12 +5,12 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from apps.calibration import warnings, watching
-from apps.calibration.daycounts import refresh
+from apps.calibration.counting.days import refresh
 from apps.calibration.night import look_tonight
-from apps.calibration.rounds import look_at_every_workflow
-from apps.calibration.trial_running import work_on_next_trial
-from apps.calibration.trials import TASK
+from apps.calibration.trials.running import work_on_next_trial
+from apps.calibration.trials.services import TASK
+from apps.calibration.watching import warnings, watching
+from apps.calibration.watching.rounds import look_at_every_workflow
 from apps.core.wake import wake
 from apps.workflows.models import Workflow
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from apps.calibration.certs import promises_enough, settings_of
-from apps.calibration.evidence import changed_gates, model_in_use
+from apps.calibration.counting.evidence import changed_gates, model_in_use
 from apps.calibration.looking import refusal, risk_of_a_label
 from apps.calibration.models import Certificate, Incident
 from apps.policies.models import Policy

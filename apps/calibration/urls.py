@@ -2,28 +2,22 @@ from django.urls import path
 
 from apps.calibration import (
     urls_planner,
-    urls_preview,
-    urls_trials,
     views,
     views_calibration,
-    views_incidents,
     views_promise,
     views_recalibrate,
 )
+from apps.calibration.replay import urls as urls_replay
+from apps.calibration.trials import urls as urls_trials
+from apps.calibration.watching import urls as urls_watching
 
 app_name = "calibration"
 urlpatterns = [
     path("w/<slug:slug>/calibration/", views_calibration.overview, name="overview"),
-    *urls_trials.urlpatterns,
     *urls_planner.urlpatterns,
-    *urls_preview.urlpatterns,
-    path("w/<slug:slug>/calibration/incidents/", views_incidents.incidents, name="incidents"),
-    path("w/<slug:slug>/calibration/incidents/<int:incident_id>/", views_incidents.incident, name="incident"),
-    path(
-        "w/<slug:slug>/calibration/incidents/<int:incident_id>/close/",
-        views_incidents.incident_close,
-        name="incident_close",
-    ),
+    *urls_replay.urlpatterns,
+    *urls_trials.urlpatterns,
+    *urls_watching.urlpatterns,
     path(
         "w/<slug:slug>/calibration/charts/<slug:name>.<slug:form>",
         views_calibration.chart,

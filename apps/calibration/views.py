@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.http import PersonRequest
-from apps.calibration.counts import count_labels
-from apps.calibration.evidence import changed_gates
+from apps.calibration.counting.counts import count_labels
+from apps.calibration.counting.evidence import changed_gates
 from apps.calibration.policy_form import PolicyForm
 from apps.calibration.uncertified import uncertified
 from apps.calibration.views_planner import planner_context

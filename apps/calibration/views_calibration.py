@@ -11,9 +11,8 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.http import PersonRequest
 from apps.calibration.chart_files import FORMATS, LABEL_CHARTS, QUESTION_CHARTS, chart_file, curve_rows
-from apps.calibration.counts import WINDOW_WEEKS
-from apps.calibration.evidence import model_in_use
-from apps.calibration.incidents import open_incidents
+from apps.calibration.counting.counts import WINDOW_WEEKS
+from apps.calibration.counting.evidence import model_in_use
 from apps.calibration.looking import look
 from apps.calibration.overview import (
     MOST_CARDS,
@@ -28,6 +27,7 @@ from apps.calibration.overview import (
 )
 from apps.calibration.overview_sides import Side, hold_of
 from apps.calibration.quality import quality
+from apps.calibration.watching.incidents import open_incidents
 from apps.core.errors import Conflict
 from apps.core.htmx import render
 from apps.workflows.access import get_workflow_for

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.calibration.daycounts import refresh
+from apps.calibration.counting.days import refresh
 from apps.calibration.looking import look
 from apps.demo.measuring import TookTooLong, timed
 from apps.demo.million import fill

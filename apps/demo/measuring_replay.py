@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.calibration.replaying import Replayed, replay, source_for
+from apps.calibration.replay.replaying import Replayed, replay, source_for
 from apps.demo.measuring import Bench, TookTooLong
 from apps.policies.models import Policy
 from apps.workflows.models import Question, Workflow

@@ -22,7 +22,7 @@ from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun
 from apps.calibration.models_counts import Counted, DayCount
 from apps.calibration.running import run_calibration
-from apps.calibration.watching import watch
+from apps.calibration.watching.watching import watch
 from apps.clef.types import Answer as ModelAnswer
 from apps.clef.types import ModelReply
 from apps.demo.recorded import Example, Recording

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.calibration.daycounts import refresh
+from apps.calibration.counting.days import refresh
 from apps.insights.metrics_values import CONFIDENCE_EDGES, Key, Window
 from apps.stats.thresholds import GRID
 from apps.workflows.models import Workflow

@@ -10,7 +10,7 @@ import numpy as np
 from django.db.models import Count, Max, Min, Q, Sum, Value
 
 from apps.actions.models import ActionRun
-from apps.calibration import quartercounts
+from apps.calibration.counting import quarters
 from apps.insights import metrics_counts as counts
 from apps.insights.metrics_values import Figure, Key, Window, count, key_of, measured
 from apps.items.models import Item, Route
@@ -32,8 +32,8 @@ def _routes(workflow: Workflow, window: Window) -> Q:
 
 
 def items_in(workflow: Workflow, window: Window) -> Figure:
-    if quartercounts.is_whole(window.start, window.end):
-        return count(quartercounts.items_in(workflow, window.start, window.end))
+    if quarters.is_whole(window.start, window.end):
+        return count(quarters.items_in(workflow, window.start, window.end))
     return count(Item.objects.filter(window.holds("created_at"), workflow=workflow).count())
 
 
@@ -124,8 +124,8 @@ def _age(now: datetime, since: datetime | None) -> Figure:
 
 def action_runs(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
     """Runs begun in the window by where they stand; what is neither good nor bad yet is under way."""
-    if quartercounts.is_whole(window.start, window.end):
-        found = quartercounts.runs_begun(workflow, window.start, window.end)
+    if quarters.is_whole(window.start, window.end):
+        found = quarters.runs_begun(workflow, window.start, window.end)
     else:
         runs = ActionRun.objects.filter(window.holds("created_at"), action__workflow=workflow)
         found = dict(runs.values_list("status").order_by().annotate(n=Count("*")))

@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.accounts.models import User
 from apps.actions.models import ActionRun
-from apps.calibration.incidents import open_incidents
 from apps.calibration.models import Incident
+from apps.calibration.watching.incidents import open_incidents
 from apps.core.templatetags.fermata import words
 from apps.insights import metrics, metrics_flow, metrics_people
 from apps.insights.metrics_values import Window, last_days

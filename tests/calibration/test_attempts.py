@@ -15,7 +15,7 @@ from apps.calibration.certs import (
     end_certificate,
     history,
 )
-from apps.calibration.counts import count_labels
+from apps.calibration.counting.counts import count_labels
 from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.calibration.running import run_calibration

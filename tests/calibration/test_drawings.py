@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from apps.calibration.counts import Band, LabelCounts
+from apps.calibration.counting.counts import Band, LabelCounts
 from apps.calibration.curves import Curve, curve_of, steps_of
 from apps.calibration.drawings import Words, draw_bands, draw_coverage, draw_label, draw_reliability
 from apps.calibration.quality_measures import CurvePoint

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from apps.accounts.models import User
-from apps.calibration.evidence import changed_gates
+from apps.calibration.counting.evidence import changed_gates
+from apps.calibration.counting.judged import Judged
 from apps.calibration.fitting import fit, propose_map, read_maps
-from apps.calibration.judged import Judged
 from apps.core.errors import Conflict
 from apps.policies.models import Policy
 from apps.policies.services import activate

@@ -9,10 +9,10 @@ from django.db import IntegrityError, connection, transaction
 
 from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.calibration.running import run_calibration
-from apps.calibration.watching import watch_alarms
+from apps.calibration.watching.watching import watch_alarms
 from apps.workflows.models import Workflow
 from tests.calibration.streams import REVIEWED, insert_past
-from tests.calibration.watched import mixed
+from tests.calibration.watching.watched import mixed
 from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db

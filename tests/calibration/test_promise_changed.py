@@ -17,7 +17,7 @@ from apps.policies.selectors import active_policy
 from apps.policies.services import activate
 from apps.workflows.models import Workflow
 from tests.calibration.streams import REVIEWED, insert_past
-from tests.calibration.watched import change_rules
+from tests.calibration.watching.watched import change_rules
 from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db

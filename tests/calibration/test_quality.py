@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.calibration.people_agree import ONE_ANSWER, compare
+from apps.calibration.counting.people_agree import ONE_ANSWER, compare
 from apps.calibration.quality import Quality, quality
 from apps.workflows.models import Question, Workflow
 from tests.calibration.streams import AUDITED, REVIEWED, Past, insert_past

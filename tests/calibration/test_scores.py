@@ -7,7 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from apps.calibration.asked_about import Spoken
-from apps.calibration.judged import Judged
+from apps.calibration.counting.judged import Judged
 from apps.calibration.scores import ScoreReading, graded_losses, largest_weight, read_score, read_scores
 from apps.routing.types import ScoreHold
 from apps.stats.betting import Bets

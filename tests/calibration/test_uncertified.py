@@ -11,12 +11,12 @@ from apps.accounts.models import User
 from apps.calibration.models import CalibrationRun, CalibrationSettings
 from apps.calibration.running import run_calibration
 from apps.calibration.uncertified import uncertified
-from apps.calibration.watching import watch_alarms
+from apps.calibration.watching.watching import watch_alarms
 from apps.policies.models import Policy
 from apps.policies.services import activate, create_draft, go_back
 from apps.workflows.models import Workflow
 from tests.calibration.streams import REVIEWED, insert_past
-from tests.calibration.watched import mixed
+from tests.calibration.watching.watched import mixed
 from tests.conftest import SignIn
 from tests.factories import NOW, RULES
 

@@ -10,15 +10,15 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.calibration.models import TrialExample
-from apps.calibration.trial_results import result_of
+from apps.calibration.trials.results import result_of
 from apps.items.models import Item, Route
 from apps.policies.selectors import active_policy
 from apps.policies.services import create_draft
 from apps.reviews.models import ReviewTask
 from apps.workflows.models import Workflow
-from tests.calibration.replays import insert_replayable
-from tests.calibration.test_replaying import UNSURE, with_threshold
-from tests.calibration.trialled import answering, make_trial, run
+from tests.calibration.replay.replays import insert_replayable
+from tests.calibration.replay.test_replaying import UNSURE, with_threshold
+from tests.calibration.trials.trialled import answering, make_trial, run
 from tests.conftest import SignIn
 from tests.factories import NOW, make_item, make_task
 

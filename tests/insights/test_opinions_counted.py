@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.calibration.daycounts import refresh
+from apps.calibration.counting.days import refresh
 from apps.calibration.quality import Quality, quality
 from apps.reviews.exports import LabelQuery, export_labels
 from apps.reviews.models import Answer, ReviewRules, ReviewTask

@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.calibration.models import Trial
-from apps.calibration.trial_files import read_examples
-from apps.calibration.trial_report import report_lines
-from apps.calibration.trial_results import result_of
-from apps.calibration.trial_running import work_on_next_trial
-from apps.calibration.trials import choices_for, create_trial, start_trial
+from apps.calibration.trials.files import read_examples
+from apps.calibration.trials.report import report_lines
+from apps.calibration.trials.results import result_of
+from apps.calibration.trials.running import work_on_next_trial
+from apps.calibration.trials.services import choices_for, create_trial, start_trial
 from apps.core.errors import Conflict, InvalidInput
 from apps.pipeline.limits import MAX_TRIAL_FILE_BYTES
 from apps.sources.tables.csv_rows import UnreadableFile

@@ -1,0 +1,146 @@
+"""The counts kept by the day against the same counted anew from every row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.db.models import Sum
+
+from apps.accounts.models import User
+from apps.calibration.counting.days import refresh
+from apps.calibration.counting.evidence import Basis, audits_of, basis_for, cells_of
+from apps.calibration.models import Counted, DayCount, Touched
+from apps.items.models import Item, Route
+from apps.reviews.models import Label
+from apps.reviews.services import undo_last_review
+from apps.workflows.models import Workflow
+from tests.calibration.counting.recount import recounted_audits, recounted_cells
+from tests.calibration.streams import AUDITED, REVIEWED, Past, insert_past, random_past
+from tests.factories import NOW, make_task
+from tests.insights.answered import answer
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+def basis_of(workflow: Workflow) -> Basis:
+    basis = basis_for(workflow=workflow, now=NOW, weeks=8)
+    assert basis is not None
+    return basis
+
+
+def assert_as_recounted(workflow: Workflow) -> None:
+    basis = basis_of(workflow)
+    kept = sorted(cells_of(basis), key=repr)
+    assert kept == sorted(recounted_cells(basis), key=repr)
+    for label in {cell.label for cell in kept}:
+        assert sorted(audits_of(basis, label), key=repr) == sorted(recounted_audits(basis, label), key=repr)
+
+
+def grouped_past(seed: int, size: int) -> list[Past]:
+    chance = Random(seed)
+    return [
+        replace(each, group=chance.choice(["", "", "", f"chat-{chance.randrange(size // 6 + 1)}"]))
+        for each in random_past(seed, size)
+    ]
+
+
+def test_it_works(workflow: Workflow) -> None:
+    insert_past(workflow, [REVIEWED, AUDITED])
+    assert (refresh(workflow), refresh(workflow)) == (2, 0)
+    assert not Touched.objects.exists()
+    assert DayCount.objects.aggregate(Sum("items"))["items__sum"] == Counted.objects.count() == 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_happens_they_are_as_recounted(workflow: Workflow, seed: int) -> None:
+    chance = Random(seed)
+    for step in range(3):
+        insert_past(workflow, grouped_past(seed * 10 + step, chance.randint(20, 150)), prefix=f"step-{step}")
+        routes, labels = (list(model.objects.values_list("pk", flat=True)) for model in (Route, Label))
+        replaced = Route.objects.filter(pk__in=chance.sample(routes, len(routes) // 10))
+        replaced.filter(superseded_at=None).update(superseded_at=NOW)
+        taken_back = Label.objects.filter(pk__in=chance.sample(labels, len(labels) // 10))
+        taken_back.filter(taken_back_at=None).update(taken_back_at=NOW)
+        assert_as_recounted(workflow)
+
+
+def test_an_answer_taken_back_is_taken_off(workflow: Workflow, rosa: User) -> None:
+    answer(rosa, make_task(workflow), "lead")
+    assert [(cell.answered, cell.wrong) for cell in cells_of(basis_of(workflow))] == [(1, 1)]
+    undo_last_review(user=rosa, workflow=workflow, now=NOW)
+    assert [(cell.asked, cell.answered, cell.wrong) for cell in cells_of(basis_of(workflow))] == [(1, 0, 0)]
+
+
+def test_a_route_that_is_replaced_is_taken_off(workflow: Workflow) -> None:
+    insert_past(workflow, [REVIEWED] * 2)
+    refresh(workflow)
+    Route.objects.filter(pk=Route.objects.earliest("pk").pk).update(superseded_at=NOW)
+    assert [cell.items for cell in cells_of(basis_of(workflow))] == [1]
+    assert Counted.objects.count() == 1
+
+
+def test_a_newcomer_may_take_its_groups_place(workflow: Workflow) -> None:
+    for step in range(12):
+        insert_past(workflow, [replace(REVIEWED, group="chat", p=0.5 + step / 30)], prefix=f"step-{step}")
+        assert_as_recounted(workflow)
+        assert sum(cell.items for cell in cells_of(basis_of(workflow))) == 1
+
+
+def test_the_deadline_falls_within_a_day(workflow: Workflow) -> None:
+    ages = [timedelta(days=7, minutes=minutes) for minutes in (-600, -1, 1, 600, 1200)]
+    insert_past(workflow, [replace(AUDITED, answer="", at=NOW - age) for age in ages])
+    assert sum(cell.late for cell in cells_of(basis_of(workflow))) == 3
+    assert_as_recounted(workflow)
+
+
+def test_another_time_zone_has_other_days(workflow: Workflow) -> None:
+    insert_past(workflow, [replace(REVIEWED, at=NOW.replace(hour=22))])
+    refresh(workflow)
+    workflow.time_zone = "Asia/Tokyo"
+    workflow.save()
+    refresh(workflow)
+    assert DayCount.objects.get(items=1).day == NOW.date() + timedelta(days=1)
+
+
+def test_one_workflow_leaves_another_alone(workflow: Workflow, other_workflow: Workflow) -> None:
+    insert_past(other_workflow, [REVIEWED])
+    assert (refresh(workflow), Touched.objects.count()) == (0, 2)
+
+
+def test_an_item_noted_often_is_counted_once(workflow: Workflow) -> None:
+    insert_past(workflow, [REVIEWED, AUDITED])
+    Label.objects.update(taken_back_at=NOW)
+    assert Touched.objects.count() > 2
+    assert refresh(workflow) == 2
+
+
+def test_what_the_model_could_not_answer_is_counted_apart(workflow: Workflow) -> None:
+    insert_past(workflow, [REVIEWED])
+    item = Item.objects.create(
+        workflow=workflow,
+        external_id="x",
+        content_hash="0",
+        title="",
+        source="test",
+        received_at=NOW,
+        created_at=NOW,
+        due_at=NOW,
+    )
+    Route.objects.create(
+        item=item,
+        workflow=workflow,
+        policy=workflow.policies.get(),
+        question_set=workflow.question_sets.get(),
+        outcome="review",
+        gates=[],
+        reasons=[],
+        pi=1.0,
+        drawn=False,
+        open_but_threshold=False,
+        created_at=NOW,
+    )
+    refresh(workflow)
+    assert DayCount.objects.filter(label="", model="", bin=-1, is_open=False, items=1).exists()
