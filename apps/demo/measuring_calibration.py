@@ -15,7 +15,7 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.calibration.counts import WINDOW_WEEKS
+from apps.calibration.counting.counts import WINDOW_WEEKS
 from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.demo.measuring import timed
 from apps.demo.recorded import Example, Recording, recordings
