@@ -73,7 +73,7 @@ class RouteOut(RouteSummary):
 
 
 class TaskEventOut(BaseModel):
-    kind: Literal["handed_over", "escalated", "prioritised", "more_opinions"]
+    kind: Literal["handed_over", "escalated", "prioritised", "more_opinions", "saw_answers"]
     user: str | None = Field(description="Null: followed from the answers given.")
     to_user: str | None
     note: str

@@ -16,7 +16,7 @@ from apps.core.languages import reads
 from apps.items.models import Item
 from apps.reviews.leases import lock_person, locked_lease
 from apps.reviews.models import Lease, Review, ReviewTask, Skip, TaskEvent
-from apps.reviews.settling import seniors_among
+from apps.reviews.settling import saw_answers, seniors_among
 from apps.reviews.standing import holders_of
 from apps.workflows.models import Membership, Role, Workflow
 from apps.workflows.people import set_senior
@@ -36,6 +36,8 @@ def people_for(task: ReviewTask) -> list[User]:
     )
     if task.stage != ReviewTask.Stage.REVIEW:
         members = members.filter(Q(is_senior=True) | Q(role=Role.MANAGER))
+    elif task.blind:
+        members = members.exclude(user__in=saw_answers(task))
     found = members.select_related("user__desk_preferences").order_by("user__username")
     return [member.user for member in found if reads(_languages(member.user), task.language)]
 

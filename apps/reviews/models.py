@@ -176,6 +176,8 @@ class TaskEvent(models.Model):
         ESCALATED = "escalated"
         PRIORITISED = "prioritised"
         MORE_OPINIONS = "more_opinions", "opinions needed changed"
+        # Written by a trigger on leases: who had the answers in sight gives no independent one any more.
+        SAW_ANSWERS = "saw_answers", "opened to decide"
 
     task = models.ForeignKey(ReviewTask, on_delete=models.CASCADE, related_name="events")
     kind = models.CharField(max_length=15, choices=Kind)

@@ -29,6 +29,10 @@ OPEN = "task.workflow_id = %(workflow)s AND task.status = 'open'"
 # once: next, take, hand-over, the counts and the queue's page are made of it.
 ANSWERED = """EXISTS (SELECT 1 FROM reviews_review review
     WHERE review.task_id = task.id AND review.user_id = %(user)s AND review.taken_back_at IS NULL)"""
+# Called to decide between answers that were taken back since: what they saw cannot be unseen.
+SAW = """(task.stage = 'review' AND task.blind AND task.times_opened > 1 AND EXISTS (
+    SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id AND event.user_id = %(user)s
+        AND event.kind = 'saw_answers'))"""
 FOR_SENIORS = "(task.stage <> 'review' AND NOT %(is_senior)s)"
 UNREAD = """(task.language <> '' AND NOT (
     lower(task.language) = ANY(%(languages)s) OR lower(task.language) LIKE ANY(%(variants)s)))"""
@@ -58,7 +62,10 @@ _OTHERS_COULD = """EXISTS (
                OR starts_with(lower(task.language) || '-', lower(own) || '-')))
         AND NOT EXISTS (SELECT 1 FROM reviews_skip skip WHERE skip.task_id = task.id AND skip.user_id = member.user_id)
         AND NOT EXISTS (SELECT 1 FROM reviews_review review WHERE review.task_id = task.id
-                        AND review.user_id = member.user_id AND review.taken_back_at IS NULL))"""
+                        AND review.user_id = member.user_id AND review.taken_back_at IS NULL)
+        AND NOT (task.stage = 'review' AND task.blind AND EXISTS (
+            SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id AND event.user_id = member.user_id
+                AND event.kind = 'saw_answers')))"""
 _ROUTE = "EXISTS (SELECT 1 FROM items_route route WHERE route.id = task.route_id"
 _NEXT = """
     SELECT task.id FROM reviews_reviewtask task WHERE {free} AND {narrowed} {in_order}
@@ -140,6 +147,7 @@ class Seeker:
         """The conditions that keep a task from this person, apart from what they skipped."""
         return (
             ANSWERED,
+            SAW,
             FOR_SENIORS,
             *([UNREAD] if self.languages else []),
             HANDED_OVER,

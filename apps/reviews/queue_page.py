@@ -152,10 +152,10 @@ def _is_handed(task: ReviewTask, now: datetime) -> bool:
 
 def events_of(task: ReviewTask) -> list[TaskEvent]:
     """What people did with it besides answering, newest last. How many opinions it needs says, of a blind one, that
-    others disagree: only who adjudicates reads that."""
+    others disagree, as does who was called to decide: only who adjudicates reads that."""
     events = (
         TaskEvent.objects.filter(task=task).select_related("user", "to_user").order_by("created_at", "pk")
     )
     if task.stage != ReviewTask.Stage.ADJUDICATION:
-        events = events.exclude(kind=TaskEvent.Kind.MORE_OPINIONS)
+        events = events.exclude(kind__in=[TaskEvent.Kind.MORE_OPINIONS, TaskEvent.Kind.SAW_ANSWERS])
     return list(events)

@@ -19,7 +19,14 @@ from apps.reviews.consensus import Stage
 from apps.reviews.errors import LeaseLost, NothingToUndo
 from apps.reviews.leases import lock_for, lock_person, locked_lease, place_lease
 from apps.reviews.models import Answer, Lease, Review, ReviewTask
-from apps.reviews.settling import record_answers, reopen, seniors_among, verdict_of, verdict_of_one
+from apps.reviews.settling import (
+    record_answers,
+    reopen,
+    saw_answers,
+    seniors_among,
+    verdict_of,
+    verdict_of_one,
+)
 from apps.reviews.settling_at_once import settle_at_once
 from apps.workflows.models import Question, Workflow
 from apps.workflows.selectors import questions_of
@@ -113,11 +120,13 @@ def _check_belongs(task: ReviewTask, workflow: Workflow) -> None:
 
 
 def _is_to_decide(task: ReviewTask, user: User) -> bool:
-    """Whether this answer stands above the others. Of one opinion wanted, a senior's is simply that one."""
+    """Whether this answer stands above the others. Of one opinion wanted, a senior's is simply that one,
+    unless they had others' in sight before those were taken back."""
     if task.stage == ReviewTask.Stage.ADJUDICATION:
         return True
-    is_called = task.stage == ReviewTask.Stage.ESCALATED and task.reviews_wanted > 1
-    return is_called and bool(seniors_among(task.workflow_id, [user.pk]))
+    if task.stage != ReviewTask.Stage.ESCALATED or not seniors_among(task.workflow_id, [user.pk]):
+        return False
+    return task.reviews_wanted > 1 or (task.blind and user.pk in saw_answers(task))
 
 
 def _check_repeats(first: Review, answers: Mapping[str, SubmittedAnswer], note: str) -> None:

@@ -21,7 +21,15 @@ from apps.reviews.rules import rules_in_force
 from apps.reviews.telling import tell_settled
 from apps.workflows.models import Membership, Question, Role
 
-__all__ = ["label_to_act_on", "record_answers", "reopen", "seniors_among", "verdict_of", "verdict_of_one"]
+__all__ = [
+    "label_to_act_on",
+    "record_answers",
+    "reopen",
+    "saw_answers",
+    "seniors_among",
+    "verdict_of",
+    "verdict_of_one",
+]
 
 
 def seniors_among(workflow_id: int, users: Collection[int]) -> set[int]:
@@ -30,6 +38,12 @@ def seniors_among(workflow_id: int, users: Collection[int]) -> set[int]:
         Q(is_senior=True) | Q(role=Role.MANAGER), workflow=workflow_id, user__in=users
     )
     return set(members.values_list("user_id", flat=True))
+
+
+def saw_answers(task: ReviewTask) -> set[int]:
+    """Ids of those who had its answers in sight, to decide between them."""
+    saw = TaskEvent.objects.filter(task=task, kind=TaskEvent.Kind.SAW_ANSWERS)
+    return {pk for pk in saw.values_list("user_id", flat=True) if pk is not None}
 
 
 def verdict_of(task: ReviewTask) -> Verdict:

@@ -19,6 +19,7 @@ from apps.reviews.queue import (
     IN_ORDER,
     MINE,
     OPEN,
+    SAW,
     SKIPPED,
     UNREAD,
     QueueFilter,
@@ -57,6 +58,7 @@ class Waiting:
 
     mine: int = 0
     answered: int = 0
+    saw: int = 0
     for_seniors: int = 0
     unread: int = 0
     handed_over: int = 0
@@ -70,14 +72,15 @@ class Waiting:
     @property
     def open(self) -> int:
         """All that were looked at."""
-        kept = self.answered + self.for_seniors + self.unread + self.handed_over + self.held
+        kept = self.answered + self.saw + self.for_seniors + self.unread + self.handed_over + self.held
         return self.mine + kept + self.filtered + self.skipped + self.free
 
 
 def standing_sql(seeker: Seeker, matches: str) -> str:
     """One word for a task: what keeps it from this person, "mine" or "free"."""
-    return f"""CASE WHEN {MINE} THEN 'mine' WHEN {ANSWERED} THEN 'answered' WHEN {FOR_SENIORS} THEN 'for_seniors'
-        WHEN {UNREAD if seeker.languages else "FALSE"} THEN 'unread' WHEN {HANDED_OVER} THEN 'handed_over'
+    unread = UNREAD if seeker.languages else "FALSE"
+    return f"""CASE WHEN {MINE} THEN 'mine' WHEN {ANSWERED} THEN 'answered' WHEN {SAW} THEN 'saw'
+        WHEN {FOR_SENIORS} THEN 'for_seniors' WHEN {unread} THEN 'unread' WHEN {HANDED_OVER} THEN 'handed_over'
         WHEN {HELD} THEN 'held' WHEN NOT ({matches}) THEN 'filtered'
         WHEN {SKIPPED} AND NOT {COMES_BACK} THEN 'skipped' ELSE 'free' END"""
 
@@ -121,6 +124,8 @@ def why_not(seeker: Seeker | None, workflow: Workflow, task_id: int) -> str:
     match standing:
         case "answered":
             return "You have answered this item; it waits for somebody else."
+        case "saw":
+            return "You have seen colleagues’ answers to this item; it waits for somebody who has not."
         case "for_seniors":
             return "This item waits for a senior or a manager."
         case "handed_over":
