@@ -40,9 +40,6 @@ class ReviewRules(models.Model):
     consensus = models.CharField(max_length=10, choices=Consensus, default=Consensus.MAJORITY)
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField()
-    # What the change did to the tasks that were open.
-    changed_open = models.PositiveIntegerField(default=0)
-    left_alone = models.PositiveIntegerField(default=0, help_text="open, and already seen by somebody")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -13,7 +13,6 @@ from apps.core.errors import InvalidInput
 from apps.core.htmx import render
 from apps.reviews.forms_rules import RulesForm
 from apps.reviews.handing import change_senior
-from apps.reviews.models import ReviewRules
 from apps.reviews.proposals import what_people_said
 from apps.reviews.rules import change_rules, routing_labels, rules_in_force
 from apps.reviews.rules_told import most_wanted, told_history, waiting_for_seniors
@@ -33,21 +32,12 @@ def opinions_change(request: PersonRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _show(request, workflow, form=form, status=422)
     try:
-        rules = change_rules(workflow=workflow, user=request.user, change=form.change, now=timezone.now())
+        change_rules(workflow=workflow, user=request.user, change=form.change, now=timezone.now())
     except InvalidInput as wrong:
         form.add_problems(wrong)
         return _show(request, workflow, form=form, status=422)
-    messages.success(request, f"Saved. {_did(rules)}")
+    messages.success(request, "Saved. It holds for items that come from now on.")
     return redirect("reviews:opinions", slug)
-
-
-def _did(rules: ReviewRules) -> str:
-    if not rules.left_alone:
-        return f"Open items that changed with it: {rules.changed_open:,}."
-    return (
-        f"Open items that changed with it: {rules.changed_open:,}. "
-        f"Left as they were, because somebody has had them open: {rules.left_alone:,}."
-    )
 
 
 @require_POST
