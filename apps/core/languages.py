@@ -1,9 +1,11 @@
-"""Language tags (BCP 47), as far as this product needs them: written one way, and compared."""
+"""Language tags (BCP 47), as far as this product needs them: written one way, compared, and named."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+
+from django.conf.locale import LANG_INFO
 
 LONGEST_TAG = 35
 _TAG = re.compile(
@@ -12,6 +14,12 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _NO_LANGUAGE = frozenset({"und", "mul", "zxx", "mis"})
+
+NAMES = {tag: str(about["name"]) for tag, about in LANG_INFO.items() if "name" in about}
+"""In English, by tag in lower case."""
+_NAMED = {name.casefold(): tag for tag, name in NAMES.items()} | {
+    str(about["name_local"]).casefold(): tag for tag, about in LANG_INFO.items() if "name_local" in about
+}
 
 
 def to_tag(text: object) -> str | None:
@@ -29,6 +37,19 @@ def to_tag(text: object) -> str | None:
         return ""
     parts = [language, (found["script"] or "").title(), (found["region"] or "").upper()]
     return "-".join(part for part in parts if part) + found["rest"].lower()
+
+
+def tag_typed(text: str) -> str | None:
+    """“German”, “Deutsch”, “DE” and “pt-br” as tags; None for what names no one language."""
+    return to_tag(_NAMED.get(text.strip().casefold(), text)) or None
+
+
+def language_name(tag: str) -> str:
+    """“German” of de, “Arabic (ar-EG)” of ar-EG; the tag itself where no name is known."""
+    if tag.lower() in NAMES:
+        return NAMES[tag.lower()]
+    plain = NAMES.get(tag.split("-")[0].lower())
+    return f"{plain} ({tag})" if plain else tag
 
 
 def reads(languages: Iterable[str], tag: str) -> bool:

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apps.accounts.models import User
-from apps.core.languages import to_tag
+from apps.core.languages import language_name, tag_typed
 from apps.items.models import Item
 from apps.policies.models import Policy
 from apps.reviews.handing import LONGEST_NOTE, MOST_PRIORITY
@@ -73,9 +73,9 @@ class QueueFilterForm(forms.Form):
 
     def clean_language(self) -> str:
         typed = self.cleaned_data["language"]
-        tag = to_tag(typed)
+        tag = tag_typed(typed)
         if typed and not tag:
-            raise forms.ValidationError("This is no language tag. Write it as in “de” or “pt-BR”.")
+            raise forms.ValidationError("Not known as a language. Write it as in “German”, “de” or “pt-BR”.")
         return tag or ""
 
     def to_filter(self) -> QueueFilter:
@@ -110,7 +110,7 @@ def told_filter(wanted: QueueFilter, workflow: Workflow) -> list[tuple[str, str]
     told = [
         ("Suggested", label_names(workflow).get(wanted.label, wanted.label)),
         ("Reason", reason_names(workflow).get(wanted.reason, wanted.reason)),
-        ("Language", wanted.language),
+        ("Language", language_name(wanted.language)),
         ("Source", wanted.source),
         ("Waiting", f"longer than {wanted.older_than_h} h" if wanted.older_than_h else ""),
         ("Search", wanted.text),

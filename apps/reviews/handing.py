@@ -16,9 +16,9 @@ from apps.core.languages import reads
 from apps.items.models import Item
 from apps.reviews.leases import lock_person, locked_lease
 from apps.reviews.models import Lease, Review, ReviewTask, Skip, TaskEvent
-from apps.reviews.settling import saw_answers, seniors_among
+from apps.reviews.settling import MAY_DECIDE, saw_answers, seniors_among
 from apps.reviews.standing import holders_of
-from apps.workflows.models import Membership, Role, Workflow
+from apps.workflows.models import Membership, Workflow
 from apps.workflows.people import set_senior
 
 HANDED_FOR = timedelta(hours=4)
@@ -35,7 +35,7 @@ def people_for(task: ReviewTask) -> list[User]:
         ~Exists(Lease.objects.filter(task=task, user=OuterRef("user"), expires_at__gt=ClockTimestamp())),
     )
     if task.stage != ReviewTask.Stage.REVIEW:
-        members = members.filter(Q(is_senior=True) | Q(role=Role.MANAGER))
+        members = members.filter(MAY_DECIDE)
     elif task.blind:
         members = members.exclude(user__in=saw_answers(task))
     found = members.select_related("user__desk_preferences").order_by("user__username")
@@ -83,7 +83,7 @@ def escalate(*, user: User, lease_token: uuid.UUID, note: str, now: datetime) ->
     lock_person(user)
     lease = locked_lease(user=user, lease_token=lease_token)
     task = lease.task
-    if may_decide(user, task):
+    if seniors_among(task.workflow_id, [user.pk]):
         raise Conflict("You are one of those this would go to. Hand it over to a colleague instead.")
     ReviewTask.objects.filter(pk=task.pk, stage=ReviewTask.Stage.REVIEW).update(
         stage=ReviewTask.Stage.ESCALATED
@@ -135,12 +135,6 @@ def give_back_unread(*, user: User, languages: Collection[str]) -> None:
     rows = handed.select_for_update().order_by("pk").values_list("pk", "language")
     unread = [pk for pk, tag in rows if not reads(languages, tag)]
     handed.filter(pk__in=unread).update(assigned_to=None, assigned_until=None)
-
-
-def may_decide(user: User, task: ReviewTask) -> bool:
-    """Whether this person takes what is escalated or adjudicated in the task's workflow."""
-    here = Membership.objects.filter(user=user, workflow=task.workflow_id)
-    return here.filter(Q(is_senior=True) | Q(role=Role.MANAGER)).exists()
 
 
 @transaction.atomic

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.conf.locale import LANG_INFO
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.core.languages import to_tag
+from apps.core.languages import NAMES, language_name, tag_typed
 from apps.reviews.handing import give_back_unread
 from apps.reviews.keys import ACTIONS, BY_ID, KEYS, Action, with_usual
 from apps.reviews.models import DeskPreferences
@@ -20,20 +19,8 @@ from apps.workflows.models import Workflow
 
 MOST_LANGUAGES = 40
 
-NAMES = {tag: str(about["name"]) for tag, about in LANG_INFO.items() if "name" in about}
 _LANGUAGES = {tag.split("-")[0] for tag in NAMES}
-_TAGS = {name.casefold(): tag for tag, name in NAMES.items()} | {
-    str(about["name_local"]).casefold(): tag for tag, about in LANG_INFO.items() if "name_local" in about
-}
 _KEY_NAMES = {key.casefold(): key for key in KEYS} | {" ": "Space"}
-
-
-def language_name(tag: str) -> str:
-    """“German” of de, “Arabic (ar-EG)” of ar-EG; the tag itself where no name is known."""
-    if tag.lower() in NAMES:
-        return NAMES[tag.lower()]
-    plain = NAMES.get(tag.split("-")[0].lower())
-    return f"{plain} ({tag})" if plain else tag
 
 
 class KeysForm(forms.Form):
@@ -113,10 +100,10 @@ class LanguagesForm(forms.Form):
 
     def clean_more(self) -> list[str]:
         typed = [part.strip() for part in re.split("[,;]", self.cleaned_data["more"]) if part.strip()]
-        unknown = [part for part in typed if _to_tag(part) is None]
+        unknown = [part for part in typed if _known(part) is None]
         if unknown:
             raise forms.ValidationError(f"Not known as a language: {', '.join(unknown)}.")
-        return [tag for part in typed if (tag := _to_tag(part))]
+        return [tag for part in typed if (tag := _known(part))]
 
     def clean(self) -> dict[str, Any]:
         chosen = list(
@@ -127,9 +114,9 @@ class LanguagesForm(forms.Form):
         return {"languages": chosen}
 
 
-def _to_tag(typed: str) -> str | None:
-    """“German”, “Deutsch”, “DE” and “pt-br” as tags; None for what is no language."""
-    tag = to_tag(_TAGS.get(typed.casefold(), typed))
+def _known(typed: str) -> str | None:
+    """Its tag; None also for a language that nobody has heard of: it would keep all items from the person."""
+    tag = tag_typed(typed)
     return tag if tag and tag.split("-")[0] in _LANGUAGES else None
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 
 from apps.policies.readable import isolated
 from apps.reviews.models import Review, ReviewRules, ReviewTask
-from apps.workflows.models import Membership, Role, Workflow
+from apps.reviews.settling import MAY_DECIDE
+from apps.workflows.models import Membership, Workflow
 
 NEWEST = 20
 MOST_COUNTED = 1_000
@@ -71,9 +72,9 @@ def waiting_for_seniors(workflow: Workflow) -> WaitingForSeniors:
     tasks = ReviewTask.objects.filter(workflow=workflow, status=ReviewTask.Status.OPEN)
     above = tasks.exclude(stage=ReviewTask.Stage.REVIEW)
     answered = Review.objects.filter(task=OuterRef(OuterRef("pk")), user=OuterRef("user"), taken_back_at=None)
-    able = Membership.objects.filter(
-        Q(is_senior=True) | Q(role=Role.MANAGER), workflow=workflow, user__is_active=True
-    ).exclude(Exists(answered))
+    able = Membership.objects.filter(MAY_DECIDE, workflow=workflow, user__is_active=True).exclude(
+        Exists(answered)
+    )
     return WaitingForSeniors(
         escalated=above.filter(stage=ReviewTask.Stage.ESCALATED)[:MOST_COUNTED].count(),
         adjudication=above.filter(stage=ReviewTask.Stage.ADJUDICATION)[:MOST_COUNTED].count(),

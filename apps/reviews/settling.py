@@ -22,6 +22,7 @@ from apps.reviews.telling import tell_settled
 from apps.workflows.models import Membership, Question, Role
 
 __all__ = [
+    "MAY_DECIDE",
     "label_to_act_on",
     "record_answers",
     "reopen",
@@ -32,11 +33,13 @@ __all__ = [
 ]
 
 
+MAY_DECIDE = Q(is_senior=True) | Q(role=Role.MANAGER)
+"""Of a membership, that its person may decide what others cannot, as the trigger on leases has it."""
+
+
 def seniors_among(workflow_id: int, users: Collection[int]) -> set[int]:
-    """Ids of those who may decide what others cannot: seniors and managers, as the trigger on leases has it."""
-    members = Membership.objects.filter(
-        Q(is_senior=True) | Q(role=Role.MANAGER), workflow=workflow_id, user__in=users
-    )
+    """Ids of those who may decide here."""
+    members = Membership.objects.filter(MAY_DECIDE, workflow=workflow_id, user__in=users)
     return set(members.values_list("user_id", flat=True))
 
 

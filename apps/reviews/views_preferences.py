@@ -8,8 +8,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.http import PersonRequest
+from apps.core.languages import NAMES
 from apps.reviews.keys import with_usual
-from apps.reviews.preferences import NAMES, KeysForm, LanguagesForm, preferences_of, save_preferences
+from apps.reviews.preferences import KeysForm, LanguagesForm, preferences_of, save_preferences
 
 
 @require_http_methods(["GET", "POST"])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from apps.core.languages import reads, to_tag
+from apps.core.languages import language_name, reads, tag_typed, to_tag
 
 
 def test_it_works() -> None:
@@ -40,3 +40,25 @@ def test_what_is_no_tag(text: object) -> None:
 )
 def test_who_reads_what(own: list[str], tag: str, expected: bool) -> None:
     assert reads(own, tag) is expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "tag"),
+    [
+        (" German", "de"),
+        ("deutsch", "de"),
+        ("العربيّة", "ar"),
+        ("PT-br", "pt-BR"),
+        ("tlh", "tlh"),
+        ("und", None),
+    ],
+)
+def test_what_people_type_is_a_name_or_a_tag(typed: str, tag: str | None) -> None:
+    assert tag_typed(typed) == tag
+
+
+@pytest.mark.parametrize(
+    ("tag", "name"), [("de", "German"), ("ar-EG", "Arabic (ar-EG)"), ("tlh", "tlh"), ("", "")]
+)
+def test_a_tag_has_a_name(tag: str, name: str) -> None:
+    assert language_name(tag) == name

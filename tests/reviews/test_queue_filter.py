@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.core.errors import InvalidInput
 from apps.items.models import Item, ItemContent
-from apps.reviews.forms_queue import filter_of
+from apps.reviews.forms_queue import filter_of, told_filter
 from apps.reviews.models import ReviewTask
 from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker, bounded
 from apps.reviews.standing import waiting_for
@@ -78,8 +78,14 @@ def test_a_filter_reads_back_what_it_writes(workflow: Workflow) -> None:
     assert (filter_of(QueryDict(""), workflow), EVERYTHING.query) == (EVERYTHING, "")
 
 
+def test_a_language_is_named_as_people_call_it(workflow: Workflow) -> None:
+    wanted = filter_of(QueryDict("language=Deutsch"), workflow)
+    assert wanted == QueueFilter(language="de")
+    assert told_filter(wanted, workflow) == [("Language", "German")]
+
+
 @pytest.mark.parametrize(
-    "query", ["label=nowhere", "older_than_h=soon", "older_than_h=-1", "language=English", "reason=x"]
+    "query", ["label=nowhere", "older_than_h=soon", "older_than_h=-1", "language=Klingon", "reason=x"]
 )
 def test_what_cannot_be_read_is_not_everything(workflow: Workflow, query: str) -> None:
     assert filter_of(QueryDict(query), workflow) is None
