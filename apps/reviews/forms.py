@@ -105,6 +105,11 @@ class AskedQuestion:
     picked: SubmittedAnswer | None
     problem: str
 
+    @property
+    def came_back(self) -> bool:
+        """It holds what this person did, and is nobody else's."""
+        return self.picked is not None or bool(self.problem)
+
 
 def asked_questions(
     questions: tuple[DeskQuestion, ...], form: AnswerForm | None, problems: tuple[FieldProblem, ...]

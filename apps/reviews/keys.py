@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from apps.accounts.models import User
@@ -61,10 +61,34 @@ ACTIONS = {
 BY_ID = {action.id: action for group in ACTIONS.values() for action in group}
 
 
-def keys_of(user: User) -> dict[str, str]:
-    """{action: key}: this person's own, else the usual ones. No key stands for two things."""
+class Keys(Mapping[str, str]):
+    """{action: key}, the usual ones but for those a person chose. No key stands for two things. Equal keys are found
+    equal, so that markup with them can be kept."""
+
+    def __init__(self, chosen: Mapping[str, str]) -> None:
+        self._keys = with_usual(chosen)
+        self._hash = hash(tuple(self._keys.items()))
+
+    def __getitem__(self, action: str) -> str:
+        return self._keys[action]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keys) and self._keys == other._keys
+
+
+def keys_of(user: User) -> Keys:
+    """This person's own, else the usual ones."""
     chosen = fetch("SELECT keys FROM reviews_deskpreferences WHERE user_id = %(user)s", {"user": user.pk})
-    return with_usual(json.loads(chosen[0][0]) if chosen else {})
+    return Keys(json.loads(chosen[0][0])) if chosen else USUAL
 
 
 def with_usual(chosen: Mapping[str, str]) -> dict[str, str]:
@@ -74,6 +98,9 @@ def with_usual(chosen: Mapping[str, str]) -> dict[str, str]:
     return {
         action.id: own.get(action.id, "" if action.key in taken else action.key) for action in BY_ID.values()
     }
+
+
+USUAL = Keys({})
 
 
 def shown(key: str) -> str:

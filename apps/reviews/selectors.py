@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,20 +28,25 @@ MOST_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class DeskOption:
-    """`p` is None when the person may not see it, or when the model gave no answer; `mapped` is `p` as the policy's
-    map mends it, None without a map."""
+class Chance:
+    """What the model gave an option; `mapped` is `p` as the policy's map mends it, None without a map."""
 
+    p: float
+    mapped: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeskOption:
     id: str
     name: str
     description: str
-    p: float | None
-    mapped: float | None
     is_suggested: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DeskQuestion:
+    """The same for every item with the same suggestion: nothing else of what the model said is in it."""
+
     key: str
     kind: str
     instructions: str
@@ -54,7 +59,8 @@ class DeskQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DeskTask:
-    """`can_escalate`: there are others who may decide what this person cannot."""
+    """`chances` by question and option, without those that the person may not see and those of a question to which
+    the model gave no answer. `can_escalate`: there are others who may decide what this person cannot."""
 
     task: ReviewTask
     lease: Lease
@@ -63,6 +69,7 @@ class DeskTask:
     blind: bool
     model: str
     questions: tuple[DeskQuestion, ...]
+    chances: Mapping[str, Mapping[str, Chance]]
     reasons: tuple[str, ...]
     adjudication: Adjudication | None
     has_events: bool
@@ -112,10 +119,10 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
     task = _to_task(values, workflow)
     has_mail, has_attachments, has_events, may_decide = values
     decision = None if task.blind else task.route.decision
-    answers = {} if decision is None else decision.answers
     questions = questions_of(task.question_set_id)
     task.question_set = questions[0].question_set
     rules = shown_rules(task.route.policy_id)
+    chances = {} if decision is None else _chances(decision.answers, rules.maps)
     return DeskTask(
         task=task,
         lease=lease,
@@ -131,9 +138,10 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
         blind=task.blind,
         model="" if decision is None else decision.model,
         questions=tuple(
-            _to_desk_question(question, task.asked, answers.get(question.key), rules.maps.get(question.key))
+            _to_desk_question(question, question.key in task.asked, chances.get(question.key, {}))
             for question in questions
         ),
+        chances=chances,
         reasons=tuple(explain_blind() if task.blind else _reasons(task, questions)),
         adjudication=adjudication_of(task, questions)
         if task.stage == ReviewTask.Stage.ADJUDICATION
@@ -167,25 +175,19 @@ def names_of(questions: Sequence[Question]) -> dict[str, str]:
     return names
 
 
-def _to_desk_question(
-    question: Question, asked: Sequence[str], answer: dict[str, Any] | None, by: dict[str, Any] | None
-) -> DeskQuestion:
-    chances = dict(answer["probabilities"]) if answer else {}
-    mapped = {} if by is None or not chances else _mapped(chances, by["t"])
-    suggestion = max(question.option_ids, key=lambda option: chances[option]) if chances else None
+def _to_desk_question(question: Question, is_asked: bool, chances: Mapping[str, Chance]) -> DeskQuestion:
+    suggestion = max(question.option_ids, key=lambda option: chances[option].p) if chances else None
     return DeskQuestion(
         key=question.key,
         kind=question.kind,
         instructions=question.instructions,
-        is_asked=question.key in asked,
+        is_asked=is_asked,
         is_routing=question.is_routing,
         options=tuple(
             DeskOption(
                 id=option["id"],
                 name=option["name"],
                 description=option.get("description", ""),
-                p=chances.get(option["id"]),
-                mapped=mapped.get(option["id"]),
                 is_suggested=option["id"] == suggestion,
             )
             for option in question.options
@@ -195,8 +197,15 @@ def _to_desk_question(
     )
 
 
-def _mapped(chances: dict[str, float], t: float) -> dict[str, float]:
-    return dict(zip(chances, map_probabilities(list(chances.values()), t), strict=True))
+def _chances(answers: dict[str, Any], maps: Mapping[str, Any]) -> dict[str, dict[str, Chance]]:
+    return {key: _chances_of(dict(answer["probabilities"]), maps.get(key)) for key, answer in answers.items()}
+
+
+def _chances_of(given: dict[str, float], by: Mapping[str, Any] | None) -> dict[str, Chance]:
+    if by is None:
+        return {option: Chance(p, None) for option, p in given.items()}
+    mapped = map_probabilities(list(given.values()), by["t"])
+    return {option: Chance(p, mended) for (option, p), mended in zip(given.items(), mapped, strict=True)}
 
 
 def start_of_day(workflow: Workflow, now: datetime) -> datetime:

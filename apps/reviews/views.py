@@ -18,27 +18,19 @@ from apps.core.errors import Conflict, FieldProblem, InvalidInput
 from apps.core.htmx import render
 from apps.reviews import leases, selectors, services
 from apps.reviews.bar import Bar, counted_on, session_bar
+from apps.reviews.desk_page import around, desk_address, with_filter
 from apps.reviews.errors import LeaseLost, NothingToUndo
-from apps.reviews.forms import (
-    CANNOT_TELL_REASONS,
-    SKIP_REASONS,
-    AnswerForm,
-    LeaseForm,
-    SkipForm,
-    asked_questions,
-)
+from apps.reviews.forms import AnswerForm, LeaseForm, SkipForm
 from apps.reviews.forms_queue import (
     EscalateForm,
     HandOverForm,
     blank_escalate_field,
     carried_filter,
     filter_of,
-    told_filter,
 )
+from apps.reviews.keys import keys_of
 from apps.reviews.models import Lease
 from apps.reviews.queue import QueueFilter, Seeker
-from apps.reviews.queue_page import events_of
-from apps.reviews.selectors import DeskTask
 from apps.reviews.standing import Waiting, waiting_for
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role, Workflow
@@ -149,11 +141,6 @@ def check_belongs(token: uuid.UUID, workflow: Workflow) -> None:
         raise LeaseLost("This item belongs to another workflow. Open its desk to answer it.")
 
 
-def desk_address(workflow: Workflow, wanted: QueueFilter) -> str:
-    address = reverse("reviews:desk", args=[workflow.slug])
-    return f"{address}?{wanted.query}" if wanted else address
-
-
 def _show(
     request: PersonRequest,
     workflow: Workflow,
@@ -172,19 +159,13 @@ def _show(
     context: dict[str, Any] = {
         "workflow": workflow,
         "desk": task,
-        "asked": asked_questions(task.asked, form, problems) if task else [],
-        "can_accept": task is not None and all(question.suggestion for question in task.asked),
-        "unasked": asked_questions(task.unasked, form, problems) if task else [],
-        "cannot_tell_reasons": CANNOT_TELL_REASONS,
+        "desk_keys": keys_of(request.user),
         "bar": bar or _bar(request, workflow),
-        "skip_reasons": SKIP_REASONS,
         "note": form.typed_note if form else "",
         "problems": [(problem.path.removeprefix("answers."), problem.message) for problem in problems],
         "done": done,
-        "wanted": wanted,
-        "here": desk_address(workflow, wanted),
-        "wanted_told": told_filter(wanted, workflow),
-        **(_around(task) if task else _nothing(request, workflow, wanted)),
+        **with_filter(workflow, wanted),
+        **(around(task, wanted, form, problems) if task else _nothing(request, workflow, wanted)),
         "hand_over": hand_over,
         "escalate": escalate,
         "blank_escalate_field": blank_escalate_field,
@@ -194,13 +175,6 @@ def _show(
 
 def _bar(request: PersonRequest, workflow: Workflow) -> Bar:
     return session_bar(user=request.user, workflow=workflow, now=timezone.now(), counts_left=not request.htmx)
-
-
-def _around(desk: DeskTask) -> dict[str, Any]:
-    return {
-        "events": events_of(desk.task) if desk.has_events else [],
-        "can_escalate": desk.can_escalate,
-    }
 
 
 def _nothing(request: PersonRequest, workflow: Workflow, wanted: QueueFilter) -> dict[str, Any]:
@@ -274,11 +248,10 @@ def _show_lost(
 ) -> HttpResponse:
     context = {
         "workflow": workflow,
+        "desk_keys": keys_of(request.user),
         "lost": lost,
         "note": note,
-        "wanted": wanted,
-        "wanted_told": told_filter(wanted, workflow),
-        "here": desk_address(workflow, wanted),
+        **with_filter(workflow, wanted),
         "bar": _bar(request, workflow),
     }
     return render(request, "reviews/desk.html", context, fragment="reviews/_desk.html", status=409)

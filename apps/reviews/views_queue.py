@@ -13,6 +13,7 @@ from apps.accounts.http import PersonRequest
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
 from apps.reviews import handing, leases
+from apps.reviews.desk_page import desk_address
 from apps.reviews.forms_queue import (
     HandOverForm,
     PriorityForm,
@@ -24,7 +25,6 @@ from apps.reviews.models import ReviewTask
 from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker
 from apps.reviews.queue_page import QueuePage, events_of, queue_page, queue_row
 from apps.reviews.standing import waiting_for
-from apps.reviews.views import desk_address
 from apps.workflows.access import get_workflow_for, is_manager
 from apps.workflows.models import Role, Workflow
 

@@ -27,10 +27,11 @@ def test_it_works(workflow: Workflow, rosa: User) -> None:
     make_task(workflow)
     _, shown = desk(rosa, workflow)
     (intent,) = shown.asked
-    assert (intent.suggestion, [option.p for option in intent.options if option.is_suggested]) == (
+    assert (intent.suggestion, [option.id for option in intent.options if option.is_suggested]) == (
         "spam",
-        [0.7],
+        ["spam"],
     )
+    assert shown.chances["intent"]["spam"].p == 0.7
     assert "Spam" in shown.reasons[0]
     assert shown.model == "standin-ngram-1"
 
@@ -39,7 +40,8 @@ def test_a_blind_task_shows_nothing_of_the_model(workflow: Workflow, rosa: User)
     make_task(workflow, kind="audit")
     _, shown = desk(rosa, workflow)
     assert (shown.asked[0].suggestion, shown.model) == (None, "")
-    assert all(option.p is None and not option.is_suggested for q in shown.questions for option in q.options)
+    assert shown.chances == {}
+    assert not any(option.is_suggested for q in shown.questions for option in q.options)
     assert "Spam" not in " ".join(shown.reasons)
 
 
@@ -49,7 +51,7 @@ def test_a_map_stands_beside_what_the_model_gave(rosa: User, signed_in: SignIn) 
     join(rosa, workflow, Role.REVIEWER)
     make_task(workflow)
     _, shown = desk(rosa, workflow)
-    suggested = next(option for option in shown.asked[0].options if option.is_suggested)
+    suggested = shown.chances["intent"]["spam"]
     assert suggested.p == 0.7
     assert suggested.mapped == pytest.approx(0.49 / (0.49 + 3 * 0.01))
     assert "mapped 94.2 %" in signed_in(rosa).get("/w/mapped/review/").content.decode()
