@@ -94,7 +94,7 @@ TEMPLATES = [
 _database = conninfo_to_dict(PLACES.database_url)
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "apps.core.postgres",
         "NAME": _database.pop("dbname", "fermata"),
         "USER": _database.pop("user", ""),
         "PASSWORD": _database.pop("password", ""),

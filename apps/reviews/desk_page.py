@@ -47,6 +47,7 @@ def around(
     passed_on = {"lease": token} | ({"filter": wanted.query} if wanted else {})
     return {
         "lease_token": token,
+        "desk_keys": desk.keys,
         "asked": asked_questions(desk.asked, form, problems),
         "unasked": asked_questions(desk.unasked, form, problems),
         "has_unasked": bool(desk.unasked),

@@ -88,7 +88,12 @@ class Keys(Mapping[str, str]):
 def keys_of(user: User) -> Keys:
     """This person's own, else the usual ones."""
     chosen = fetch("SELECT keys FROM reviews_deskpreferences WHERE user_id = %(user)s", {"user": user.pk})
-    return Keys(json.loads(chosen[0][0])) if chosen else USUAL
+    return keys_from(chosen[0][0] if chosen else None)
+
+
+def keys_from(chosen: str | None) -> Keys:
+    """Of the JSON in `DeskPreferences.keys`; the usual ones for who has chosen nothing."""
+    return Keys(json.loads(chosen)) if chosen else USUAL
 
 
 def with_usual(chosen: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from apps.core.db import ClockTimestamp, Columns, Seconds, fetch
 from apps.items.models import Decision, Item, ItemContent, Route
 from apps.reviews.adjudicating import Adjudication, adjudication_of
 from apps.reviews.content import CameIn, came_in
+from apps.reviews.keys import Keys, keys_from
 from apps.reviews.marking import shown_rules
 from apps.reviews.models import Lease, Review, ReviewTask
 from apps.routing.explain import explain, explain_blind
@@ -60,7 +61,8 @@ class DeskQuestion:
 @dataclass(frozen=True, slots=True)
 class DeskTask:
     """`chances` by question and option, without those that the person may not see and those of a question to which
-    the model gave no answer. `can_escalate`: there are others who may decide what this person cannot."""
+    the model gave no answer. `can_escalate`: there are others who may decide what this person cannot.
+    `keys` are the person's."""
 
     task: ReviewTask
     lease: Lease
@@ -74,6 +76,7 @@ class DeskTask:
     adjudication: Adjudication | None
     has_events: bool
     can_escalate: bool
+    keys: Keys
 
     @property
     def stage(self) -> str:
@@ -99,7 +102,8 @@ _SHOWN = f"""
         EXISTS (SELECT 1 FROM items_attachment attachment WHERE attachment.item_id = item.id),
         EXISTS (SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id),
         EXISTS (SELECT 1 FROM workflows_membership member WHERE member.workflow_id = task.workflow_id
-                AND member.user_id = %(user)s AND (member.is_senior OR member.role = 'manager'))
+                AND member.user_id = %(user)s AND (member.is_senior OR member.role = 'manager')),
+        (SELECT own.keys FROM reviews_deskpreferences own WHERE own.user_id = %(user)s)
     FROM reviews_reviewtask task
     JOIN items_item item ON item.id = task.item_id
     JOIN items_itemcontent content ON content.item_id = item.id
@@ -117,7 +121,7 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
     (row,) = fetch(_SHOWN, {"task": lease.task_id, "user": lease.user_id})
     values = iter(row)
     task = _to_task(values, workflow)
-    has_mail, has_attachments, has_events, may_decide = values
+    has_mail, has_attachments, has_events, may_decide, own_keys = values
     decision = None if task.blind else task.route.decision
     questions = questions_of(task.question_set_id)
     task.question_set = questions[0].question_set
@@ -148,6 +152,7 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
         else None,
         has_events=has_events,
         can_escalate=not may_decide,
+        keys=keys_from(own_keys),
     )
 
 

@@ -159,7 +159,6 @@ def _show(
     context: dict[str, Any] = {
         "workflow": workflow,
         "desk": task,
-        "desk_keys": keys_of(request.user),
         "bar": bar or _bar(request, workflow),
         "note": form.typed_note if form else "",
         "problems": [(problem.path.removeprefix("answers."), problem.message) for problem in problems],
@@ -180,7 +179,10 @@ def _bar(request: PersonRequest, workflow: Workflow) -> Bar:
 def _nothing(request: PersonRequest, workflow: Workflow, wanted: QueueFilter) -> dict[str, Any]:
     """Why there is nothing for this person."""
     seeker = Seeker.of(request.user, workflow)
-    return {"waiting": waiting_for(seeker, wanted) if seeker else Waiting()}
+    return {
+        "desk_keys": keys_of(request.user),
+        "waiting": waiting_for(seeker, wanted) if seeker else Waiting(),
+    }
 
 
 def show_next(request: PersonRequest, workflow: Workflow, done: str, bar: Bar | None = None) -> HttpResponse:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.template import Context, Template
+from django.utils.functional import SimpleLazyObject
 from django.utils.safestring import SafeString
 
 from apps.core.templatetags import kept as kept_tags
@@ -75,9 +76,10 @@ def test_the_same_template_can_be_included() -> None:
     assert source.render(Context(page)) == skip(PAGE)
 
 
-def test_a_row_of_the_database_is_no_argument() -> None:
-    with pytest.raises(TypeError, match="a row's key"):
-        shown(PLAIN, model=Workflow(pk=1))
+@pytest.mark.parametrize("what", [Workflow(pk=1), SimpleLazyObject(lambda: "Rosa")])
+def test_what_is_somebodys_or_may_change_is_no_argument(what: object) -> None:
+    with pytest.raises(TypeError, match="cannot be kept"):
+        shown(PLAIN, model=what)
 
 
 def test_what_is_long_is_not_kept() -> None:

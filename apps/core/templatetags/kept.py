@@ -20,6 +20,7 @@ from django import template
 from django.db.models import Model
 from django.template.context import Context
 from django.template.engine import Engine
+from django.utils.functional import LazyObject
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
@@ -56,9 +57,10 @@ class _TooLong(Exception):
 
 @register.simple_tag(takes_context=True)
 def kept(context: Context, name: str, **given: Hashable) -> SafeString:
-    """The template `name` of these arguments alone, which must be immutable; a model's instance is not."""
-    if any(isinstance(value, Model) for value in given.values()):
-        raise TypeError(f"{name} would be kept by a row's key, whatever is in the row")
+    """The template `name` of these arguments alone, which must be immutable; a model's instance is not, and what is
+    lazy holds on to who it was made for."""
+    if any(isinstance(value, Model | LazyObject) for value in given.values()):
+        raise TypeError(f"{name} cannot be kept for a row, or for what is lazy")
     try:
         piece = _made(name, **given)
     except _TooLong as long:
