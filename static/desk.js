@@ -71,7 +71,7 @@ function settleSaid() {
 function openPanel(panel) {
   panel.open = true;
   settleSaid();
-  panel.scrollIntoView({ block: "nearest" });
+  panel.querySelector(".else-body").scrollIntoView({ block: "nearest" });
   firstField(panel).focus({ preventScroll: true });
 }
 

@@ -96,6 +96,37 @@ def test_escape_leaves_the_panel_and_nothing_is_said(demo: Demo, visitors: Visit
     assert told(demo, item_id) == [("intent", "correct", "spam", "", True)]
 
 
+PLACES = """() => {
+  const question = document.querySelector(".question:not([data-unasked])");
+  return [...question.querySelectorAll(".elses > .button, .else > summary")].map((each) => {
+    const box = each.getBoundingClientRect();
+    return [box.left, box.top + scrollY];
+  });
+}"""
+
+
+@pytest.mark.parametrize("key", ["n", "x", "o"])
+def test_a_panel_opens_below_and_moves_no_button(demo: Demo, visitors: Visitors, key: str) -> None:
+    demo.post_held("leads", 1)
+    page = Desk(visitors("rosa")).page
+    before = page.evaluate(PLACES)
+    page.keyboard.press(key)
+    expect(page.locator(".else[open] .else-body")).to_be_in_viewport()
+    assert page.evaluate(PLACES) == before
+    assert len(before) == 3
+
+
+def test_an_arabic_option_begins_where_its_description_does(demo: Demo, visitors: Visitors) -> None:
+    demo.post_held("messages-ar", 1)
+    page = Desk(visitors("rosa"), "messages-ar").page
+    option = page.locator("button.option").first
+    ends = [
+        option.locator(each).evaluate("each => each.getBoundingClientRect().right")
+        for each in (".option-name > bdi", ".option-about")
+    ]
+    assert ends[0] == pytest.approx(ends[1], abs=1)
+
+
 def test_several_questions_are_one_pass_of_keys(demo: Demo, several: None, visitors: Visitors) -> None:
     ((item_id, name),) = demo.post_held("several", 1, state=LAMP)
     desk = Desk(visitors("rosa"), "several")
