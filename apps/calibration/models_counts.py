@@ -19,6 +19,7 @@ class DayCount(models.Model):
 
     `label` and `model` are "" and `bin` is -1 where the model gave no answer. `items` are those that enter the counts,
     `beside` those of a group that another item stands for; the rest is of `items`. `undone`: drawn and not answered.
+    `blind` are of the reviewed stratum: those whose review hid the model's answer.
     """
 
     workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -31,12 +32,16 @@ class DayCount(models.Model):
     stratum = models.CharField(max_length=10, help_text="reviewed, audited, uncovered")
     pi = models.FloatField()
     is_open = models.BooleanField(help_text="every gate except the threshold was open")
+    blind_chance = models.FloatField(help_text="of the review being blind; 0 where it could not be")
     items = models.IntegerField()
     asked = models.IntegerField()
     answered = models.IntegerField()
     wrong = models.IntegerField()
     undone = models.IntegerField()
     beside = models.IntegerField()
+    blind = models.IntegerField()
+    blind_answered = models.IntegerField()
+    blind_wrong = models.IntegerField()
     priced = models.IntegerField(help_text="with a cost; of all, `beside` included")
     cost = models.DecimalField(max_digits=20, decimal_places=9, help_text="USD of those")
 
@@ -54,6 +59,7 @@ class DayCount(models.Model):
                     "stratum",
                     "pi",
                     "is_open",
+                    "blind_chance",
                 ],
                 name="day_count_one",
             ),
@@ -64,7 +70,7 @@ class DayCount(models.Model):
 
 
 class Counted(models.Model):
-    """What an item has added to which `DayCount`, so that it can be taken off again. `state` is bits of `counting.days`."""
+    """What an item has added to which `DayCount`, so that it can be taken off again. `state` is bits of `days`."""
 
     item = models.OneToOneField(
         Item, on_delete=models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False

@@ -20,8 +20,8 @@ from django.db import connection
 
 from apps.calibration.certs import promises_enough, settings_of
 from apps.calibration.computing import Json, compute
-from apps.calibration.counting.blind_reviews import CHANCE
 from apps.calibration.counting.counts import WINDOW_WEEKS, LabelCounts, count_cells
+from apps.calibration.counting.days import BLIND_CHANCE
 from apps.calibration.counting.evidence import (
     AUDIT_DEADLINE,
     Audit,
@@ -193,7 +193,7 @@ def look_at_hold(hold: HoldInForce, now: datetime) -> HoldLook:
 _ROUTES = f"""
 WITH routed AS MATERIALIZED (
     SELECT route.item_id, item.external_id, route.created_at, route.outcome, route.drawn,
-           CASE WHEN route.outcome = 'review' AND %(is_blind_only)s THEN {CHANCE} ELSE route.pi END AS pi,
+           CASE WHEN route.outcome = 'review' AND %(is_blind_only)s THEN {BLIND_CHANCE} ELSE route.pi END AS pi,
            route.outcome = 'review' AND (task.blind OR NOT %(is_blind_only)s) AS is_asked,
            (route.created_at AT TIME ZONE %(zone)s)::date AS day,
            (CASE WHEN answer.pairs->0->>0 = 'true' THEN answer.pairs->0->>1 ELSE answer.pairs->1->>1 END)::float8 AS p,

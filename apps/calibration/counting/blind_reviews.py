@@ -20,34 +20,27 @@ from apps.reviews.models import ReviewTask
 from apps.stats.anchoring import Anchoring, anchoring
 from apps.workflows.models import Workflow
 
-CHANCE = "round(coalesce(CASE WHEN task.blind THEN task.blind_pi ELSE 1 - task.blind_pi END, 0)::numeric, 9)::float8"
-"""Of a task, known before its draw; a task has the chance of being as blind as it is. Rounded, so that the chance of
-being visible, taken from 1, is the same number."""
-
-_REVIEWED = f"""
-WITH seen AS (
-    SELECT daycount.label, daycount.day, daycount.bin, {CHANCE} AS chance, coalesce(task.blind, false) AS is_blind,
-           counted.state & %(answered)s > 0 AS is_answered, counted.state & %(wrong)s > 0 AS is_wrong, route.item_id
-    FROM items_route route
-    JOIN calibration_counted counted ON counted.item_id = route.item_id AND counted.state & %(asked)s > 0
-    JOIN calibration_daycount daycount ON daycount.id = counted.count_id
-    LEFT JOIN reviews_reviewtask task ON task.route_id = route.id AND task.status <> 'cancelled'
-    WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.outcome = 'review'
-        AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-        AND daycount.stratum = 'reviewed' AND daycount.day <= %(today)s AND daycount.model = %(model)s
-        AND daycount.question_set_id = %(question_set)s AND daycount.policy_id = ANY(%(policies)s)
-        AND daycount.is_open
-)
-"""  # noqa: S608 - put together from constants; what comes from outside are parameters
-_CELLS = f"""{_REVIEWED}
-SELECT label, day, bin, 'reviewed', chance, count(*), count(*) FILTER (WHERE is_blind),
-       count(*) FILTER (WHERE is_blind AND is_answered), count(*) FILTER (WHERE is_blind AND is_wrong), 0, 0
-FROM seen GROUP BY label, day, bin, chance
-"""  # noqa: S608 - as above
-_ANSWERS = f"""{_REVIEWED}
-SELECT day, bin, chance, is_wrong, item.external_id FROM seen JOIN items_item item ON item.id = seen.item_id
-WHERE label = %(label)s AND is_blind AND is_answered
-"""  # noqa: S608 - as above
+# Who reviewed blind is a part of each day's counts.
+_CELLS = """
+SELECT label, day, bin, 'reviewed', blind_chance, sum(items), sum(blind), sum(blind_answered), sum(blind_wrong), 0, 0
+FROM calibration_daycount
+WHERE workflow_id = %(workflow)s AND day BETWEEN %(start_on)s AND %(today)s AND question_set_id = %(question_set)s
+    AND model = %(model)s AND policy_id = ANY(%(policies)s) AND is_open AND stratum = 'reviewed'
+GROUP BY label, day, bin, blind_chance HAVING sum(items) > 0
+"""
+_ANSWERS = """
+SELECT daycount.day, daycount.bin, daycount.blind_chance, counted.state & %(wrong)s > 0, item.external_id
+FROM items_route route
+JOIN calibration_counted counted ON counted.item_id = route.item_id
+    AND counted.state & (%(blind)s | %(answered)s) = (%(blind)s | %(answered)s)
+JOIN calibration_daycount daycount ON daycount.id = counted.count_id
+JOIN items_item item ON item.id = route.item_id
+WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.outcome = 'review'
+    AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
+    AND daycount.label = %(label)s AND daycount.stratum = 'reviewed' AND daycount.day <= %(today)s
+    AND daycount.question_set_id = %(question_set)s AND daycount.model = %(model)s
+    AND daycount.policy_id = ANY(%(policies)s) AND daycount.is_open
+"""
 
 
 def following_between(workflow: Workflow, start_on: date, end_on: date) -> Anchoring:

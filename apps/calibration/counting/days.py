@@ -24,13 +24,18 @@ from apps.routing.draw import group_hash_pads
 from apps.stats.thresholds import GRID
 from apps.workflows.models import Workflow
 
-ANSWERED, ASKED, WRONG, UNDONE, BESIDE = 1, 2, 4, 8, 16
+ANSWERED, ASKED, WRONG, UNDONE, BESIDE, BLIND = 1, 2, 4, 8, 16, 32
 """Bits of `Counted.state`."""
 BATCH = 20_000
 _LOCK = 4_201
 """First half of the key of an advisory lock, the workflow is the second: two readers never count the same twice."""
 
-_KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open"
+_KEY = "day, question_set_id, policy_id, model, label, bin, stratum, pi, is_open, blind_chance"
+
+BLIND_CHANCE = """
+round(coalesce(CASE WHEN task.blind THEN task.blind_pi ELSE 1 - task.blind_pi END, 0)::numeric, 9)::float8"""
+"""Of a task, known before its draw; a task has the chance of being as blind as it is. Rounded, so that the chance of
+being visible, taken from 1, is the same number."""
 
 _LEFT = """
 SELECT EXISTS (SELECT FROM calibration_touched WHERE workflow_id = %(workflow)s),
@@ -39,9 +44,9 @@ SELECT EXISTS (SELECT FROM calibration_touched WHERE workflow_id = %(workflow)s)
 # The notes of as many items, the lowest first: an item noted ten times is counted once, and neighbours lie together.
 _TAKE = """
 WITH taken AS (
-    DELETE FROM calibration_touched WHERE workflow_id = %(workflow)s AND item_id IN (
+    DELETE FROM calibration_touched WHERE workflow_id = %(workflow)s AND item_id <= (SELECT max(item_id) FROM (
         SELECT DISTINCT item_id FROM calibration_touched WHERE workflow_id = %(workflow)s
-        ORDER BY item_id LIMIT %(batch)s)
+        ORDER BY item_id LIMIT %(batch)s) lowest)
     RETURNING item_id
 )
 SELECT DISTINCT item_id FROM taken
@@ -70,6 +75,8 @@ WITH affected AS (
                 WHEN route.pi > 0 THEN 'audited' ELSE 'uncovered' END AS stratum,
            route.pi,
            route.open_but_threshold AS is_open,
+           {BLIND_CHANCE} AS blind_chance,
+           coalesce(task.blind, false) AS is_blind,
            decision.cost,
            (route.outcome = 'review' OR (route.drawn AND route.pi > 0)) AS asked,
            label.id IS NOT NULL AS answered,
@@ -89,10 +96,15 @@ WITH affected AS (
     LEFT JOIN reviews_label label
         ON label.item_id = route.item_id AND label.question_id = question.id
         AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
+    -- A route has one task. Added up, as nobody then goes through all tasks there are to find the newest one.
+    LEFT JOIN LATERAL (
+        SELECT bool_and(each.blind) AS blind, min(each.blind_pi) AS blind_pi FROM reviews_reviewtask each
+        WHERE each.route_id = route.id AND each.status <> 'cancelled' AND route.outcome = 'review'
+    ) task ON true
 ), now AS (
     SELECT item_id, {_KEY}, cost, CASE WHEN beside THEN {BESIDE} ELSE
                asked::int * {ASKED} + (asked AND answered)::int * {ANSWERED} + (asked AND differs)::int * {WRONG}
-               + (asked AND undone)::int * {UNDONE} END AS state
+               + (asked AND undone)::int * {UNDONE} + is_blind::int * {BLIND} END AS state
     FROM routed
 ), had AS MATERIALIZED (
     SELECT count_id, state, -count(*) AS n, -count(cost) AS priced, -coalesce(sum(cost), 0) AS cost
@@ -104,16 +116,21 @@ WITH affected AS (
     FROM had JOIN calibration_daycount daycount ON daycount.id = had.count_id
 ), cell AS (
     INSERT INTO calibration_daycount AS before
-        (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside, priced, cost)
+        (workflow_id, {_KEY}, items, asked, answered, wrong, undone, beside, blind, blind_answered, blind_wrong, priced,
+         cost)
     SELECT %(workflow)s, {_KEY}, sum(n * (state & {BESIDE} = 0)::int),
            sum(n * (state & {ASKED} > 0)::int), sum(n * (state & {ANSWERED} > 0)::int),
            sum(n * (state & {WRONG} > 0)::int), sum(n * (state & {UNDONE} > 0)::int),
-           sum(n * (state & {BESIDE} > 0)::int), sum(priced), sum(cost)
+           sum(n * (state & {BESIDE} > 0)::int), sum(n * (state & {BLIND} > 0)::int),
+           sum(n * (state & {BLIND | ANSWERED} = {BLIND | ANSWERED})::int),
+           sum(n * (state & {BLIND | WRONG} = {BLIND | WRONG})::int), sum(priced), sum(cost)
     FROM change GROUP BY {_KEY}
     ON CONFLICT (workflow_id, {_KEY}) DO UPDATE SET
         items = before.items + excluded.items, asked = before.asked + excluded.asked,
         answered = before.answered + excluded.answered, wrong = before.wrong + excluded.wrong,
         undone = before.undone + excluded.undone, beside = before.beside + excluded.beside,
+        blind = before.blind + excluded.blind, blind_answered = before.blind_answered + excluded.blind_answered,
+        blind_wrong = before.blind_wrong + excluded.blind_wrong,
         priced = before.priced + excluded.priced, cost = before.cost + excluded.cost
     RETURNING id, {_KEY}
 ), gone AS (

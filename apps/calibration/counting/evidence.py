@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.utils import timezone
 
-from apps.calibration.counting.days import ANSWERED, ASKED, UNDONE, WRONG, refresh
+from apps.calibration.counting.days import ANSWERED, ASKED, BLIND, UNDONE, WRONG, refresh
 from apps.items.models import Route
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
@@ -223,6 +223,7 @@ def fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
         "answered": ANSWERED,
         "wrong": WRONG,
         "undone": UNDONE,
+        "blind": BLIND,
     }
     with connection.cursor() as cursor:
         cursor.execute(sql, values | more)

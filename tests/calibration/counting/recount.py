@@ -30,13 +30,17 @@ WITH ever AS (
                    sha256(%(outer)s || sha256(%(inner)s || int4send(octet_length(item.external_id))
                                               || convert_to(item.external_id, 'UTF8'))) END, item.id
            ) END AS nth,
-           item.external_id
+           item.external_id,
+           coalesce(task.blind, false) AS blind,
+           round(coalesce(CASE WHEN task.blind THEN task.blind_pi ELSE 1 - task.blind_pi END, 0)::numeric, 9)::float8
+               AS blind_chance
     FROM items_route route
     JOIN items_item item ON item.id = route.item_id
     JOIN items_decision decision ON decision.id = route.decision_id AND decision.model = %(model)s
     LEFT JOIN reviews_label label
         ON label.item_id = route.item_id AND label.question_id = %(question)s
         AND label.taken_back_at IS NULL AND label.source <> 'import'
+    LEFT JOIN reviews_reviewtask task ON task.route_id = route.id AND task.status <> 'cancelled'
     WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.open_but_threshold
         AND route.question_set_id = %(question_set)s
 ), routed AS (
@@ -64,6 +68,21 @@ SELECT day, bin, pi, differs OR late, external_id
 FROM routed WHERE nth = 1 AND label = %(label)s AND stratum = 'audited' AND asked AND (answered OR late)
 """
 )
+_BLIND_CELLS = (
+    _ROUTED
+    + """
+SELECT label, day, bin, 'reviewed', blind_chance, count(*), count(*) FILTER (WHERE blind),
+       count(*) FILTER (WHERE blind AND answered), count(*) FILTER (WHERE blind AND answered AND differs), 0, 0
+FROM routed WHERE nth = 1 AND stratum = 'reviewed' GROUP BY label, day, bin, blind_chance
+"""
+)
+_BLIND_ANSWERS = (
+    _ROUTED
+    + """
+SELECT day, bin, blind_chance, differs, external_id
+FROM routed WHERE nth = 1 AND label = %(label)s AND stratum = 'reviewed' AND blind AND answered
+"""
+)
 
 
 def recounted_cells(basis: Basis) -> list[Cell]:
@@ -72,6 +91,15 @@ def recounted_cells(basis: Basis) -> list[Cell]:
 
 def recounted_audits(basis: Basis, label: str) -> list[Audit]:
     return [Audit(*row) for row in _fetch(_AUDITS, basis, label=label)]
+
+
+def recounted_blind_cells(basis: Basis) -> list[Cell]:
+    """Of reviews alone."""
+    return [Cell(*row) for row in _fetch(_BLIND_CELLS, basis)]
+
+
+def recounted_blind_answers(basis: Basis, label: str) -> list[Audit]:
+    return [Audit(*row) for row in _fetch(_BLIND_ANSWERS, basis, label=label)]
 
 
 def _fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 from django.db.models import Sum
 
 from apps.accounts.models import User
+from apps.calibration.counting.blind_reviews import blind_answers_of, only_blind
 from apps.calibration.counting.days import refresh
-from apps.calibration.counting.evidence import Basis, audits_of, basis_for, cells_of
+from apps.calibration.counting.evidence import Audit, Basis, Cell, audits_of, basis_for, cells_of
 from apps.calibration.models import Counted, DayCount, Touched
 from apps.items.models import Item, Route
-from apps.reviews.models import Label
+from apps.reviews.models import Label, ReviewTask
 from apps.reviews.services import undo_last_review
 from apps.workflows.models import Workflow
-from tests.calibration.counting.recount import recounted_audits, recounted_cells
+from tests.calibration.counting.recount import (
+    recounted_audits,
+    recounted_blind_answers,
+    recounted_blind_cells,
+    recounted_cells,
+)
 from tests.calibration.streams import AUDITED, REVIEWED, Past, insert_past, random_past
 from tests.factories import NOW, make_task
 from tests.insights.answered import answer
@@ -33,10 +41,45 @@ def basis_of(workflow: Workflow) -> Basis:
 
 def assert_as_recounted(workflow: Workflow) -> None:
     basis = basis_of(workflow)
-    kept = sorted(cells_of(basis), key=repr)
-    assert kept == sorted(recounted_cells(basis), key=repr)
+    kept = cells_of(basis)
+    assert in_order(kept) == in_order(recounted_cells(basis))
+    blind = [cell for cell in only_blind(basis, kept) if cell.stratum == "reviewed" and cell.items]
+    assert in_order(blind) == in_order(recounted_blind_cells(basis))
     for label in {cell.label for cell in kept}:
-        assert sorted(audits_of(basis, label), key=repr) == sorted(recounted_audits(basis, label), key=repr)
+        assert in_order(audits_of(basis, label)) == in_order(recounted_audits(basis, label))
+        assert in_order(blind_answers_of(basis, label)) == in_order(recounted_blind_answers(basis, label))
+
+
+def in_order(rows: Sequence[Cell | Audit]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def add_tasks(workflow: Workflow, chance: Random) -> None:
+    """Beside most routes that people were to see, each as blind as it was drawn to be."""
+    routes = Route.objects.filter(workflow=workflow, tasks=None, outcome="review")
+    ReviewTask.objects.bulk_create(
+        make_past_task(route, chance.random() < 0.3, chance.choice([0.1, 0.25]))
+        for route in routes
+        if chance.random() < 0.9
+    )
+
+
+def make_past_task(route: Route, blind: bool, share: float) -> ReviewTask:
+    return ReviewTask(
+        workflow_id=route.workflow_id,
+        item_id=route.item_id,
+        route=route,
+        question_set_id=route.question_set_id,
+        kind="routine",
+        asked=["intent"],
+        blind=blind,
+        blind_pi=share if blind else 1 - share,
+        status="done",
+        due_at=NOW,
+        place_at=NOW,
+        created_at=NOW,
+        closed_at=NOW,
+    )
 
 
 def grouped_past(seed: int, size: int) -> list[Past]:
@@ -64,7 +107,17 @@ def test_whatever_happens_they_are_as_recounted(workflow: Workflow, seed: int) -
         replaced.filter(superseded_at=None).update(superseded_at=NOW)
         taken_back = Label.objects.filter(pk__in=chance.sample(labels, len(labels) // 10))
         taken_back.filter(taken_back_at=None).update(taken_back_at=NOW)
+        add_tasks(workflow, chance)
         assert_as_recounted(workflow)
+
+
+@pytest.mark.parametrize("changed", [{"status": "cancelled"}, {"blind": False}, {"blind_pi": 0.5}])
+def test_a_task_that_changes_is_counted_anew(workflow: Workflow, changed: dict[str, Any]) -> None:
+    insert_past(workflow, [REVIEWED] * 4)
+    ReviewTask.objects.bulk_create(make_past_task(route, True, 0.25) for route in Route.objects.all())
+    assert_as_recounted(workflow)
+    ReviewTask.objects.filter(pk=ReviewTask.objects.earliest("pk").pk).update(**changed)
+    assert_as_recounted(workflow)
 
 
 def test_an_answer_taken_back_is_taken_off(workflow: Workflow, rosa: User) -> None:
