@@ -116,13 +116,12 @@ def test_a_panel_opens_below_and_moves_no_button(demo: Demo, visitors: Visitors,
     assert len(before) == 3
 
 
-def test_an_arabic_option_begins_where_its_description_does(demo: Demo, visitors: Visitors) -> None:
+def test_an_arabic_option_begins_at_the_right(demo: Demo, visitors: Visitors) -> None:
     demo.post_held("messages-ar", 1)
-    page = Desk(visitors("rosa"), "messages-ar").page
-    option = page.locator("button.option").first
+    option = Desk(visitors("rosa"), "messages-ar").page.locator(".option").first
     ends = [
         option.locator(each).evaluate("each => each.getBoundingClientRect().right")
-        for each in (".option-name > bdi", ".option-about")
+        for each in (".option-name > bdi", ".option-text")
     ]
     assert ends[0] == pytest.approx(ends[1], abs=1)
 
