@@ -36,14 +36,14 @@ class _Prepared(psycopg.Cursor[Any]):
         return super().execute(query, params, prepare=True)
 
 
-def fetch(sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def fetch(sql: str, values: Mapping[str, Any], *, is_common: bool = True) -> list[tuple[Any, ...]]:
     """All rows of a statement that returns some, in whatever transaction is open. JSON comes as text.
 
     For the few statements behind every answer of a reviewer: what they are costs more to plan than to run. A
-    statement's text must be one of few, its values apart from it.
+    statement's text must be one of few, its values apart from it. Without `is_common` it is planned for its values.
     """
     # What is logged is read back from Django's own cursor.
-    with connection.cursor() if connection.queries_logged else _cursor() as cursor:
+    with _cursor() if is_common and not connection.queries_logged else connection.cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows

@@ -121,7 +121,9 @@ def give_back_all(*, user: User, workflow: Workflow) -> None:
 
 def _give_back(user: User, tasks: QuerySet[ReviewTask]) -> None:
     handed = Q(status=ReviewTask.Status.OPEN, assigned_to=user)
-    theirs = tasks.filter(handed | Exists(Lease.objects.filter(task=OuterRef("pk"), user=user)))
+    # Each has an index; one question with an "or" between them would read every task there is.
+    found = {*tasks.filter(handed).values_list("pk"), *tasks.filter(leases__user=user).values_list("pk")}
+    theirs = tasks.filter(pk__in=[pk for (pk,) in found])
     # Tasks by id before their leases, as everybody locks them.
     ids = list(theirs.select_for_update().order_by("pk").values_list("pk", flat=True))
     Lease.objects.filter(task__in=ids, user=user).delete()

@@ -20,7 +20,16 @@ from apps.core.errors import Conflict
 from apps.items.models import Decision, Item, Route
 from apps.reviews.errors import LeaseLost
 from apps.reviews.models import Lease, ReviewTask, Skip
-from apps.reviews.queue import EVERYTHING, LEASE, QueueFilter, Seeker, find_free, find_next, on_desk
+from apps.reviews.queue import (
+    EVERYTHING,
+    LEASE,
+    QueueFilter,
+    Seeker,
+    find_free,
+    find_next,
+    place_next,
+    sit_down,
+)
 from apps.reviews.standing import why_not
 from apps.workflows.models import Workflow
 
@@ -53,17 +62,18 @@ def take_next_task(*, user: User, workflow: Workflow, wanted: QueueFilter = EVER
     tasks. Raises InvalidInput when a search for words takes too long.
     """
     lock_person(user)
-    seeker = Seeker.of(user, workflow)
-    if seeker is None:
+    sitting = sit_down(user, workflow, wanted)
+    if sitting is None:
         return None
-    held, fitting = on_desk(seeker, wanted)
-    if fitting is not None:
-        return fitting
-    _lock_surplus(held)
-    task_id = find_next(seeker, wanted)
+    if sitting.fitting is not None:
+        return sitting.fitting
+    if not sitting.held:
+        return place_next(sitting.seeker, wanted)
+    _lock_surplus(sitting.held)
+    task_id = find_next(sitting.seeker, wanted)
     if task_id is None:
         return None
-    return _place(task_id=task_id, user=user, workflow=workflow, held=held)
+    return _place(task_id=task_id, user=user, workflow=workflow, held=sitting.held)
 
 
 @transaction.atomic

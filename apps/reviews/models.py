@@ -48,10 +48,11 @@ class ReviewTask(models.Model):
         DONE = "done"
         CANCELLED = "cancelled"
 
-    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="tasks")
+    # Nothing is looked for by these among all the tasks there are: every index is one more write of every answer.
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="tasks", db_index=False)
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="tasks")
     route = models.ForeignKey(Route, on_delete=models.PROTECT, related_name="tasks")
-    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+")
+    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind)
     asked = ArrayField(models.CharField(max_length=100), help_text="keys of the questions to answer")
     blind = models.BooleanField()
@@ -74,7 +75,7 @@ class ReviewTask(models.Model):
     )
     # Handed over: only this person gets it until then; afterwards everyone does.
     assigned_to = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="assigned_tasks"
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="assigned_tasks", db_index=False
     )
     assigned_until = models.DateTimeField(null=True, blank=True)
     times_opened = models.PositiveIntegerField(
@@ -136,7 +137,8 @@ class Lease(models.Model):
     A trigger keeps live leases + reviews within `reviews_needed`, and a person's live leases within two.
     """
 
-    task = models.ForeignKey(ReviewTask, on_delete=models.CASCADE, related_name="leases")
+    # A unique constraint begins with it.
+    task = models.ForeignKey(ReviewTask, on_delete=models.CASCADE, related_name="leases", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="leases")
     token = models.UUIDField(default=uuid.uuid4, unique=True)
     acquired_at = models.DateTimeField()
@@ -193,8 +195,9 @@ class TaskEvent(models.Model):
 class Review(models.Model):
     """One person's answer to a task. A change is a new revision; taking it back leaves it here with the time."""
 
-    task = models.ForeignKey(ReviewTask, on_delete=models.PROTECT, related_name="reviews")
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reviews")
+    # What is below begins with them.
+    task = models.ForeignKey(ReviewTask, on_delete=models.PROTECT, related_name="reviews", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reviews", db_index=False)
     revision = models.PositiveSmallIntegerField()
     blind = models.BooleanField()
     seconds = models.FloatField(null=True, help_text="from shown to answered; null when unknown")
@@ -217,7 +220,6 @@ class Review(models.Model):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["user", "-created_at"], name="review_of_person"),
-            models.Index(fields=["task"], name="review_of_task"),
         ]
 
     def __str__(self) -> str:
@@ -233,7 +235,8 @@ class Answer(models.Model):
         NONE_OF_THESE = "none_of_these", "none of these"
         CANNOT_TELL = "cannot_tell", "cannot tell"
 
-    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="answers")
+    # A unique constraint begins with it.
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="answers", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="+")
     kind = models.CharField(max_length=15, choices=Kind)
     value = models.CharField(
@@ -278,10 +281,11 @@ class Label(models.Model):
         ADJUDICATION = "adjudication"
         IMPORT = "import"
 
-    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="labels")
+    # As with tasks, but for the item: labels are looked for by theirs, or among those in force.
+    workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="labels", db_index=False)
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="labels")
-    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="labels")
-    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+")
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="labels", db_index=False)
+    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+", db_index=False)
     value = models.CharField(max_length=120, null=True)
     source = models.CharField(max_length=15, choices=Source)
     review = models.ForeignKey(Review, on_delete=models.PROTECT, null=True, related_name="labels")

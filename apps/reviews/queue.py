@@ -1,9 +1,9 @@
-"""Which open tasks a person may take, and in which order: one set of conditions for every path to a desk."""
+"""Which open tasks a person may take, of what they want to work on, and in which order."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,69 +17,44 @@ from apps.core.db import Columns, fetch
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.languages import reads
 from apps.items.models import Item
+from apps.reviews.conditions import (
+    ANSWERED,
+    FOR_SENIORS,
+    HANDED_OVER,
+    HELD,
+    IN_ORDER,
+    IN_TURN,
+    OPEN,
+    SAW,
+    UNREAD,
+)
 from apps.reviews.models import Lease
 from apps.workflows.models import Role, Workflow
 
 LONGEST_SEARCH_S = 5.0
-# The index `task_queue` answers it.
-IN_ORDER = "ORDER BY task.priority DESC, task.place_at, task.item_id"
-OPEN = "task.workflow_id = %(workflow)s AND task.status = 'open'"
-
-# Why a person may not take an open task; each is true or false, never null. All that a task is asked stands here
-# once: next, take, hand-over, the counts and the queue's page are made of it.
-ANSWERED = """EXISTS (SELECT 1 FROM reviews_review review
-    WHERE review.task_id = task.id AND review.user_id = %(user)s AND review.taken_back_at IS NULL)"""
-# Called to decide between answers that were taken back since: what they saw cannot be unseen.
-SAW = """(task.stage = 'review' AND task.blind AND task.times_opened > 1 AND EXISTS (
-    SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id AND event.user_id = %(user)s
-        AND event.kind = 'saw_answers'))"""
-FOR_SENIORS = "(task.stage <> 'review' AND NOT %(is_senior)s)"
-UNREAD = """(task.language <> '' AND NOT (
-    lower(task.language) = ANY(%(languages)s) OR lower(task.language) LIKE ANY(%(variants)s)))"""
-# A hand-over binds while its person is here and has not answered: who left or was deactivated keeps nothing.
-HANDED_OVER = """(task.assigned_to_id IS NOT NULL AND task.assigned_to_id <> %(user)s
-    AND task.assigned_until > clock_timestamp() AND EXISTS (
-        SELECT 1 FROM workflows_membership member
-        JOIN accounts_user person ON person.id = member.user_id AND person.is_active
-        WHERE member.workflow_id = task.workflow_id AND member.user_id = task.assigned_to_id
-            AND NOT EXISTS (SELECT 1 FROM reviews_review review WHERE review.task_id = task.id
-                            AND review.user_id = member.user_id AND review.taken_back_at IS NULL)))"""
-HELD = "(task.held_until IS NOT NULL AND task.held_until > clock_timestamp())"
-SKIPPED = "EXISTS (SELECT 1 FROM reviews_skip skip WHERE skip.task_id = task.id AND skip.user_id = %(user)s)"
-MINE = """EXISTS (SELECT 1 FROM reviews_lease lease
-    WHERE lease.task_id = task.id AND lease.user_id = %(user)s AND lease.expires_at > clock_timestamp())"""
-TO_ME = "(task.assigned_to_id = %(user)s AND task.assigned_until > clock_timestamp())"
-# Somebody else here could still take it: then what a person passed on does not come back to them.
-_OTHERS_COULD = """EXISTS (
-    SELECT 1 FROM workflows_membership member
-    JOIN accounts_user person ON person.id = member.user_id AND person.is_active
-    LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id
-    WHERE member.workflow_id = task.workflow_id
-        AND (task.stage = 'review' OR member.is_senior OR member.role = 'manager')
-        AND (task.language = '' OR COALESCE(desk.languages, '{}') = '{}' OR EXISTS (
-            SELECT 1 FROM unnest(desk.languages) AS own
-            WHERE starts_with(lower(own) || '-', lower(task.language) || '-')
-               OR starts_with(lower(task.language) || '-', lower(own) || '-')))
-        AND NOT EXISTS (SELECT 1 FROM reviews_skip skip WHERE skip.task_id = task.id AND skip.user_id = member.user_id)
-        AND NOT EXISTS (SELECT 1 FROM reviews_review review WHERE review.task_id = task.id
-                        AND review.user_id = member.user_id AND review.taken_back_at IS NULL)
-        AND NOT (task.stage = 'review' AND task.blind AND EXISTS (
-            SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id AND event.user_id = member.user_id
-                AND event.kind = 'saw_answers')))"""
 _ROUTE = "EXISTS (SELECT 1 FROM items_route route WHERE route.id = task.route_id"
 _NEXT = """
     SELECT task.id FROM reviews_reviewtask task WHERE {free} AND {narrowed} {in_order}
     LIMIT 1 FOR UPDATE OF task SKIP LOCKED
 """
 LEASE = Columns(Lease)
-_ON_DESK = """
-    SELECT lease.expires_at > clock_timestamp() AND {narrowed}, {lease}
-    FROM reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
-    WHERE lease.user_id = %(user)s ORDER BY lease.acquired_at DESC
+_PLACED = f"""
+    INSERT INTO reviews_lease (task_id, user_id, token, acquired_at, expires_at)
+    SELECT found.id, %(user)s, gen_random_uuid(), clock_timestamp(),
+           clock_timestamp() + make_interval(secs => %(seconds)s)
+    FROM ({{found}}) AS found (id) WHERE found.id IS NOT NULL
+    RETURNING {LEASE.of("reviews_lease")}
+"""  # noqa: S608 - our own columns
+_SITTING = """
+    SELECT member.role, member.is_senior, desk.languages,
+           lease.expires_at > clock_timestamp() AND {narrowed}, {lease}
+    FROM workflows_membership member
+    LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id
+    LEFT JOIN (reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id)
+        ON lease.user_id = member.user_id
+    WHERE member.user_id = %(user)s AND member.workflow_id = %(workflow)s
+    ORDER BY lease.acquired_at DESC
 """
-COMES_BACK = f"({SKIPPED} AND NOT {_OTHERS_COULD})"
-# What a person passed on comes back to them when nobody else is left who could take it.
-IN_TURN = (TO_ME, f"NOT {SKIPPED}", COMES_BACK)
 _SEEKER = """
     SELECT member.role, member.is_senior, desk.languages
     FROM workflows_membership member LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id
@@ -136,7 +111,12 @@ class Seeker:
         found = fetch(_SEEKER, {"user": user.pk, "workflow": workflow.pk})
         if not found:
             return None
-        role, is_senior, languages = found[0]
+        return cls.read(user, workflow, found[0])
+
+    @classmethod
+    def read(cls, user: User, workflow: Workflow, member: Sequence[Any]) -> Self:
+        """`member`: role, whether a senior, languages or None."""
+        role, is_senior, languages = member
         return cls(user, workflow, is_senior or role == Role.MANAGER, tuple(languages or ()))
 
     def reads(self, tag: str) -> bool:
@@ -172,7 +152,7 @@ def free_for(seeker: Seeker) -> str:
     return " AND ".join([OPEN, *(f"NOT {bar}" for bar in seeker.bars)])
 
 
-def matching(seeker: Seeker, wanted: QueueFilter) -> tuple[str, dict[str, Any]]:
+def matching(workflow: Workflow, wanted: QueueFilter) -> tuple[str, dict[str, Any]]:
     """The filter as a condition, and its values."""
     parts, values = ["TRUE"], dict[str, Any]()
     if wanted.label:
@@ -193,7 +173,7 @@ def matching(seeker: Seeker, wanted: QueueFilter) -> tuple[str, dict[str, Any]]:
         parts.append("task.created_at <= clock_timestamp() - make_interval(hours => %(hours)s)")
         values["hours"] = wanted.older_than_h
     if wanted.text:
-        part, more = _with_text(seeker.workflow, wanted.text)
+        part, more = _with_text(workflow, wanted.text)
         parts.append(part)
         values |= more
     return " AND ".join(parts), values
@@ -241,32 +221,63 @@ def find_free(seeker: Seeker, wanted: QueueFilter, *, narrowed: str = "TRUE", **
 
     One atomic statement: what somebody else is taking at this moment is passed over.
     """
-    condition, values = matching(seeker, wanted)
-    sql = next_sql(seeker, f"{condition} AND {narrowed}")
-    with bounded(wanted):
-        rows = fetch(sql, seeker.values | values | more)
+    condition, values = matching(seeker.workflow, wanted)
+    rows = _ask(wanted, next_sql(seeker, f"{condition} AND {narrowed}"), seeker.values | values | more)
     return int(rows[0][0]) if rows else None
 
 
 def find_next(seeker: Seeker, wanted: QueueFilter) -> int | None:
     """As `find_free`, what was handed to this person first, and what they skipped last."""
-    condition, values = matching(seeker, wanted)
-    # Of COALESCE's arguments none is looked at after the first that is something.
-    steps = ", ".join(f"({next_sql(seeker, f'{condition} AND {narrowed}')})" for narrowed in IN_TURN)
-    with bounded(wanted):
-        ((found,),) = fetch(f"SELECT COALESCE({steps})", seeker.values | values)
-    return None if found is None else int(found)
+    found = _first_of_turns(seeker, wanted, "{found}")
+    return int(found[0]) if found and found[0] is not None else None
+
+
+def place_next(seeker: Seeker, wanted: QueueFilter) -> Lease | None:
+    """What `find_next` finds, with its lease placed by the same statement; of a person who has no lease at all."""
+    placed = _first_of_turns(seeker, wanted, _PLACED)
+    return LEASE.take(iter(placed)) if placed else None
+
+
+def _first_of_turns(seeker: Seeker, wanted: QueueFilter, doing: str) -> tuple[Any, ...] | None:
+    """The first row of `doing` with what is found, if there is any: what was handed to this person, else the first
+    in order, else what they passed on and nobody else is left to take."""
+    condition, values = matching(seeker.workflow, wanted)
+    values = seeker.values | values | {"seconds": seeker.workflow.lease_s}
+    for turn in IN_TURN:
+        steps = ", ".join(f"({next_sql(seeker, f'{condition} AND {narrowed}')})" for narrowed in turn)
+        rows = _ask(wanted, doing.format(found=f"SELECT COALESCE({steps})"), values)
+        if rows and rows[0][0] is not None:
+            return rows[0]
+    return None
 
 
 def next_sql(seeker: Seeker, narrowed: str) -> str:
     return _NEXT.format(free=free_for(seeker), narrowed=narrowed, in_order=IN_ORDER)
 
 
-def on_desk(seeker: Seeker, wanted: QueueFilter) -> tuple[list[Lease], Lease | None]:
-    """All leases of this person, what was taken up last first, and the first that still holds and matches."""
-    condition, values = matching(seeker, wanted)
-    sql = _ON_DESK.format(narrowed=f"{OPEN} AND {condition}", lease=LEASE.of("lease"))
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A person at their desk. `held`: all their leases, anywhere, what was taken up last first; `fitting`: the first
+    of them that still holds and matches."""
+
+    seeker: Seeker
+    held: Sequence[Lease]
+    fitting: Lease | None
+
+
+def sit_down(user: User, workflow: Workflow, wanted: QueueFilter) -> Sitting | None:
+    """None for who is no member any more."""
+    condition, values = matching(workflow, wanted)
+    sql = _SITTING.format(narrowed=f"{OPEN} AND {condition}", lease=LEASE.of("lease"))
+    rows = _ask(wanted, sql, values | {"user": user.pk, "workflow": workflow.pk})
+    if not rows:
+        return None
+    found = [(row[3], LEASE.take(iter(row[4:]))) for row in rows if row[4] is not None]
+    fitting = next((lease for fits, lease in found if fits), None)
+    return Sitting(Seeker.read(user, workflow, rows[0][:3]), [lease for _, lease in found], fitting)
+
+
+def _ask(wanted: QueueFilter, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """What is filtered is planned for what it is filtered by."""
     with bounded(wanted):
-        rows = fetch(sql, seeker.values | values)
-    leases = [LEASE.take(iter(row[1:])) for row in rows]
-    return leases, next((lease for lease, row in zip(leases, rows, strict=True) if row[0]), None)
+        return fetch(sql, values, is_common=not wanted)

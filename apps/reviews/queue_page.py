@@ -11,9 +11,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from apps.core.db import ClockTimestamp
+from apps.reviews.conditions import IN_ORDER, OPEN
 from apps.reviews.forms_queue import label_names, reason_names
 from apps.reviews.models import Lease, ReviewTask, TaskEvent
-from apps.reviews.queue import IN_ORDER, OPEN, QueueFilter, Seeker, bounded, matching
+from apps.reviews.queue import QueueFilter, Seeker, bounded, matching
 from apps.reviews.standing import standing_sql
 from apps.workflows.models import Workflow
 
@@ -83,7 +84,7 @@ def queue_row(seeker: Seeker, task_id: int, *, now: datetime) -> QueueRow | None
 
 
 def _find(seeker: Seeker, wanted: QueueFilter, after: int | None, *, most: int) -> list[tuple[int, str]]:
-    condition, values = matching(seeker, wanted)
+    condition, values = matching(seeker.workflow, wanted)
     steps = ["TRUE"]
     if after is not None:
         place = ReviewTask.objects.filter(pk=after, workflow=seeker.workflow)

@@ -53,8 +53,7 @@ class Submitted:
     repeated: bool
 
 
-@transaction.atomic
-def submit_review(
+def record_review(
     *,
     user: User,
     lease_token: uuid.UUID,
@@ -69,6 +68,7 @@ def submit_review(
     The lease token is the idempotency key: the same answer sent twice is one review. Questions that are not asked
     may be answered too. `workflow` is the one through whose address it is answered: there it was checked that the
     person is a member. Raises LeaseLost, or InvalidInput naming the question that is wrong; then nothing has changed.
+    The caller has opened a transaction, and has locked nothing.
     """
     # Before the task's row, as everything a person does on their desk: of two equal requests one is second.
     lock_person(user)
@@ -98,6 +98,10 @@ def submit_review(
     )
     _record(lease, review, _to_answers(review, questions, answers), questions)
     return Submitted(review, repeated=False)
+
+
+submit_review = transaction.atomic(record_review)
+"""As `record_review`, in a transaction of its own."""
 
 
 def _record(lease: Lease, review: Review, answers: list[Answer], questions: Mapping[str, Question]) -> None:

@@ -51,12 +51,13 @@ _SETTLE = """
             assigned_to_id = NULLIF(assigned_to_id, %(user)s),
             assigned_until = CASE WHEN assigned_to_id = %(user)s THEN NULL ELSE assigned_until END
         WHERE id = (SELECT task_id FROM given_up)
-    ), settled AS (
-        UPDATE items_item SET status = 'settled', settled_by = 'people', settled_at = %(now)s
-        WHERE id = %(item)s AND NOT %(is_audit)s AND EXISTS (SELECT 1 FROM given_up)
-    ), audited AS (
-        UPDATE items_item SET audit_open = false
-        WHERE id = %(item)s AND %(is_audit)s AND EXISTS (SELECT 1 FROM given_up)
+    ), item AS (
+        UPDATE items_item SET
+            status = CASE WHEN %(is_audit)s THEN status ELSE 'settled' END,
+            settled_by = CASE WHEN %(is_audit)s THEN settled_by ELSE 'people' END,
+            settled_at = CASE WHEN %(is_audit)s THEN settled_at ELSE %(now)s END,
+            audit_open = false
+        WHERE id = %(item)s AND EXISTS (SELECT 1 FROM given_up)
     ), run AS (
         INSERT INTO actions_actionrun
             (item_id, action_id, route_id, started_by, status, settings, not_before, idempotency_key, attempts, error,

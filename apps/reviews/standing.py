@@ -8,11 +8,9 @@ from datetime import datetime
 from django.db import connection, transaction
 
 from apps.core.db import ClockTimestamp
-from apps.reviews.models import Lease, ReviewTask
-from apps.reviews.queue import (
+from apps.reviews.conditions import (
     ANSWERED,
     COMES_BACK,
-    EVERYTHING,
     FOR_SENIORS,
     HANDED_OVER,
     HELD,
@@ -22,12 +20,9 @@ from apps.reviews.queue import (
     SAW,
     SKIPPED,
     UNREAD,
-    QueueFilter,
-    Seeker,
-    bounded,
-    free_for,
-    matching,
 )
+from apps.reviews.models import Lease, ReviewTask
+from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker, bounded, free_for, matching
 from apps.workflows.models import Workflow
 
 MOST_LOOKED_AT = 10_000
@@ -88,7 +83,7 @@ def standing_sql(seeker: Seeker, matches: str) -> str:
 @transaction.atomic
 def waiting_for(seeker: Seeker, wanted: QueueFilter = EVERYTHING) -> Waiting:
     """Raises InvalidInput when a search for words takes too long."""
-    condition, values = matching(seeker, wanted)
+    condition, values = matching(seeker.workflow, wanted)
     standing = standing_sql(seeker, condition)
     sql = _COUNTS.format(standing=standing, open=OPEN, in_order=IN_ORDER, most=MOST_LOOKED_AT)
     with bounded(wanted), connection.cursor() as cursor:

@@ -30,6 +30,7 @@ from apps.reviews.forms_queue import (
 )
 from apps.reviews.keys import keys_of
 from apps.reviews.models import Lease
+from apps.reviews.onward import submit_and_take
 from apps.reviews.queue import QueueFilter, Seeker
 from apps.reviews.standing import Waiting, waiting_for
 from apps.workflows.access import get_workflow_for
@@ -52,23 +53,26 @@ def task_submit(request: PersonRequest, slug: str) -> HttpResponse:
     form = AnswerForm(request.POST)
     if not form.is_valid():
         return _show_wrong(request, workflow, form, form.problems())
-    token = form.cleaned_data["lease"]
+    answer: dict[str, Any] = {
+        "user": request.user,
+        "workflow": workflow,
+        "lease_token": form.cleaned_data["lease"],
+        "answers": form.answers(),
+        "seconds": form.seconds,
+        "note": form.cleaned_data["note"],
+        "now": timezone.now(),
+    }
     try:
-        sent = services.submit_review(
-            user=request.user,
-            workflow=workflow,
-            lease_token=token,
-            answers=form.answers(),
-            seconds=form.seconds,
-            note=form.cleaned_data["note"],
-            now=timezone.now(),
-        )
+        if request.htmx and not carried_filter(request, workflow):
+            sent, following = submit_and_take(**answer)
+        else:
+            sent, following = services.submit_review(**answer), None
     except InvalidInput as wrong:
         return _show_wrong(request, workflow, form, wrong.problems)
     except LeaseLost as lost:
         return show_lost(request, workflow, lost, form.typed_note)
     bar = None if sent.repeated else counted_on(form.figures, sent.review.task.item)
-    return show_next(request, workflow, "Saved.", bar)
+    return show_next(request, workflow, "Saved.", bar, following)
 
 
 @require_POST
@@ -185,12 +189,21 @@ def _nothing(request: PersonRequest, workflow: Workflow, wanted: QueueFilter) ->
     }
 
 
-def show_next(request: PersonRequest, workflow: Workflow, done: str, bar: Bar | None = None) -> HttpResponse:
-    """`bar`: the figures above the next item, where they are known; else they are counted."""
+def show_next(
+    request: PersonRequest,
+    workflow: Workflow,
+    done: str,
+    bar: Bar | None = None,
+    following: Lease | None = None,
+) -> HttpResponse:
+    """`bar`: the figures above the next item, where they are known; else they are counted. `following`: the next item,
+    where it was taken already."""
     wanted = carried_filter(request, workflow)
     if not request.htmx:
         messages.success(request, done)
         return redirect(desk_address(workflow, wanted))
+    if following is not None:
+        return _show(request, workflow, following, wanted, done=done, bar=bar)
     return _show_taken(request, workflow, wanted, done=done, bar=bar)
 
 

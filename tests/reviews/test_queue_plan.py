@@ -8,8 +8,9 @@ from typing import Any
 from django.db import connection
 
 from apps.accounts.models import User
+from apps.reviews.conditions import SKIPPED
 from apps.reviews.models import ReviewTask
-from apps.reviews.queue import SKIPPED, Seeker, next_sql
+from apps.reviews.queue import Seeker, next_sql
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
 
