@@ -47,6 +47,15 @@ class RowPiece:
     is_top: bool = False
     is_more: bool = False
 
+    @property
+    def is_branch(self) -> bool:
+        return self.text is None
+
+    @property
+    def look(self) -> str:
+        """Classes of its name."""
+        return f"depth-{self.depth}{' is-branch' if self.is_branch else ''}{' is-top' if self.is_top else ''}"
+
 
 @dataclass(frozen=True, slots=True)
 class MessagePiece:

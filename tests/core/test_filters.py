@@ -1,8 +1,20 @@
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
-from apps.core.templatetags.fermata import count, duration, is_stand_in, percent, probability, share, words
+from apps.core.templatetags.fermata import (
+    count,
+    duration,
+    in_utc,
+    instant,
+    is_stand_in,
+    percent,
+    probability,
+    share,
+    words,
+)
 from apps.core.templatetags.tree import MAX_ROWS, Row, rows_of
 
 
@@ -39,6 +51,19 @@ def test_a_probability_is_never_rounded_to_certainty(p: float | None, shown: str
 )
 def test_durations_are_said_as_people_say_them(seconds: float | None, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("at", "told", "shown"),
+    [
+        ("2026-11-03T17:58:02+00:00", "2026-11-03T17:58:02+00:00", "3 Nov 2026, 17:58 UTC"),
+        ("2026-01-01T00:30:00+02:00", "2025-12-31T22:30:00+00:00", "31 Dec 2025, 22:30 UTC"),
+        ("0001-01-01T00:00:00+00:00", "0001-01-01T00:00:00+00:00", "1 Jan 0001, 00:00 UTC"),
+    ],
+)
+def test_an_instant_is_told_in_utc(at: str, told: str, shown: str) -> None:
+    moment = datetime.fromisoformat(at)
+    assert (instant(moment), in_utc(moment)) == (told, shown)
 
 
 def test_counts_use_no_sign_that_reads_as_a_point() -> None:

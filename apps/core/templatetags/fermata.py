@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django import template
@@ -11,6 +12,7 @@ from django.urls import NoReverseMatch, reverse
 from apps.core.templatetags.tree import Row, rows_of
 
 register = template.Library()
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @register.filter
@@ -68,6 +70,19 @@ def duration(seconds: float | None) -> str:
             rest = whole % size // smaller_size
             return f"{whole // size} {unit} {rest} {smaller}" if rest else f"{whole // size} {unit}"
     return f"{whole} s"
+
+
+@register.filter
+def instant(at: datetime) -> str:
+    """As `<time datetime>` has it."""
+    return at.astimezone(UTC).isoformat()
+
+
+@register.filter
+def in_utc(at: datetime) -> str:
+    """As people read it before a script shows it in their own zone: "3 Nov 2026, 17:58 UTC"."""
+    there = at.astimezone(UTC)
+    return f"{there.day} {MONTHS[there.month - 1]} {there.year:04}, {there:%H:%M} UTC"
 
 
 @register.filter

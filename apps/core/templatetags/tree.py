@@ -18,6 +18,11 @@ class Row:
     value: str | None
     depth: int
 
+    @property
+    def look(self) -> str:
+        """Classes of its name."""
+        return f"depth-{self.depth}{' is-branch' if self.value is None else ''}"
+
 
 def rows_of(state: object, *, most: int = MAX_ROWS) -> list[Row]:
     """Names and values; the database keeps no order, so those of a mail come first, in the order of a mail, then
