@@ -8,7 +8,6 @@ count as wrong in every bound (recalibration.md sections 0 and 1.6).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 
 from django.db.models import Sum
@@ -58,10 +57,10 @@ def following_between(workflow: Workflow, start_on: date, end_on: date) -> Ancho
 def only_blind(basis: Basis, cells: Sequence[Cell]) -> list[Cell]:
     """The cells with reviews as blind ones alone tell; checks as they are. One label after the other."""
     others = [
-        replace(cell, items=0, asked=0, answered=0, wrong=0, late=0) if cell.stratum == "reviewed" else cell
+        cell._replace(items=0, asked=0, answered=0, wrong=0, late=0) if cell.stratum == "reviewed" else cell
         for cell in cells
     ]
-    reviewed = [Cell(*row) for row in fetch(_CELLS, basis)]
+    reviewed = map(Cell._make, fetch(_CELLS, basis))
     return sorted([*others, *reviewed], key=lambda cell: cell.label)
 
 

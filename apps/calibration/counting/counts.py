@@ -12,6 +12,7 @@ only the blind ones, and pi is the chance of being blind (`blind_reviews`). Answ
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -39,7 +40,7 @@ from apps.workflows.models import Workflow
 
 WINDOW_WEEKS = 8
 ANSWERED_SHARE = 0.95
-
+_SUMMED = ("items", "asked", "answered", "wrong", "late", "beside")
 
 # Lower ends of the bands shown as reliability; every one but the first is a grid value.
 _BANDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -143,15 +144,15 @@ def count_cells(
     all_cells = [cell for cell in cells_of_label if cell.day >= start_on]
     beside = sum(cell.beside for cell in all_cells)
     cells = [cell for cell in all_cells if cell.items]
-    asked, answered = (sum(getattr(cell, name) for cell in cells) for name in ("asked", "answered"))
-    pending = asked - answered - sum(cell.late for cell in cells)
-    end_on = last_answered_day([(cell.day, cell.asked, cell.answered + cell.late) for cell in cells])
+    days = _by_day(cells)
+    asked, answered, late = (sum(each[place] for each in days.values()) for place in range(3))
+    end_on = last_answered_day([(day, n, done + gone) for day, (n, done, gone) in days.items()])
     if end_on is None:
         return LabelCounts(
             (),
             start_on,
             None,
-            pending=pending,
+            pending=asked - answered - late,
             asked=asked,
             answered=answered,
             uncounted=answered,
@@ -161,9 +162,11 @@ def count_cells(
     within = [cell for cell in cells if cell.day <= end_on]
     left_out = _days_left_out(within)
     kept = [cell for cell in within if cell.day not in left_out]
-    rates = {cell.pi for cell in kept if cell.stratum == "audited"}
-    chances = {cell.pi for cell in kept if cell.stratum == "reviewed" and cell.pi > 0}
-    rows = [_to_row(cell) for cell in kept]
+    # Days matter no more: a label's 56 become one, in an order that sums do not depend on.
+    summed = _added_up(kept)
+    rates = {cell.pi for cell in summed if cell.stratum == "audited"}
+    chances = {cell.pi for cell in summed if cell.stratum == "reviewed" and cell.pi > 0}
+    rows = [_to_row(cell) for cell in summed]
     thinned: tuple[tuple[StratumName, set[float], Callable[[], list[Audit]] | None], ...] = (
         ("audited", rates, audits),
         ("reviewed", chances, reviews),
@@ -172,18 +175,18 @@ def count_cells(
         if len(several) > 1 and read is not None:
             single = [each for each in read() if _is_within(each, start_on, end_on, left_out)]
             rows = [each if each.stratum != stratum else replace(each, labelled=0, wrong=0) for each in rows]
-            rows += _thinned(workflow, kept[0].label, stratum, single, min(several))
+            rows += _thinned(workflow, summed[0].label, stratum, single, min(several))
     return LabelCounts(
         rows=tuple(rows),
         start_on=min((cell.day for cell in kept), default=start_on),
         end_on=end_on,
-        bands=tuple(_bands(kept)),
-        drawn=sum(cell.answered + cell.late for cell in kept if cell.stratum == "audited"),
-        unanswered=sum(cell.late for cell in kept),
-        pending=pending,
+        bands=tuple(_bands(summed)),
+        drawn=sum(cell.answered + cell.late for cell in summed if cell.stratum == "audited"),
+        unanswered=sum(cell.late for cell in summed),
+        pending=asked - answered - late,
         asked=asked,
         answered=answered,
-        uncounted=answered - sum(cell.answered for cell in within),
+        uncounted=sum(done for day, (_, done, _) in days.items() if day > end_on),
         beside=beside,
         left_out=tuple(sorted(left_out)),
         thinned_to=min(rates) if len(rates) > 1 else None,
@@ -207,20 +210,46 @@ def last_answered_day(days: Iterable[tuple[date, int, int]]) -> date | None:
     return last
 
 
-def _days_left_out(cells: Sequence[Cell]) -> set[date]:
+def _by_day(cells: Iterable[Cell]) -> dict[date, tuple[int, int, int]]:
+    """Asked, answered and late."""
+    days: dict[date, tuple[int, int, int]] = {}
+    for cell in cells:
+        asked, answered, late = days.get(cell.day, (0, 0, 0))
+        days[cell.day] = (asked + cell.asked, answered + cell.answered, late + cell.late)
+    return days
+
+
+def _days_left_out(cells: Iterable[Cell]) -> set[date]:
     """Days with an audit rate so low that thinning to it would throw nearly every other answer away. So are days on
     which reviews were hardly ever blind, or never, while on others they were, where only blind ones count."""
-    audited = [cell for cell in cells if cell.stratum == "audited"]
-    reviewed = [cell for cell in cells if cell.stratum == "reviewed"]
-    blind = [cell for cell in reviewed if cell.pi > 0]
-    never = {cell.day for cell in reviewed if cell.pi == 0} if blind else set()
-    return _rare_days(audited) | _rare_days(blind) | never
+    items: Counter[tuple[StratumName, float]] = Counter()
+    days: defaultdict[tuple[StratumName, float], set[date]] = defaultdict(set)
+    for cell in cells:
+        items[cell.stratum, cell.pi] += cell.items
+        days[cell.stratum, cell.pi].add(cell.day)
+    audited = {each: n for each, n in items.items() if each[0] == "audited"}
+    blind = {each: n for each, n in items.items() if each[0] == "reviewed" and each[1] > 0}
+    rare = {*_rare(audited), *_rare(blind)}
+    if blind:
+        rare.add(("reviewed", 0.0))
+    return {day for each in rare for day in days[each]}
 
 
-def _rare_days(cells: Sequence[Cell]) -> set[date]:
-    each = np.repeat([cell.pi for cell in cells], [cell.items for cell in cells])
+def _rare(items: Mapping[tuple[StratumName, float], int]) -> list[tuple[StratumName, float]]:
+    each = np.repeat([pi for _, pi in items], list(items.values()))
     rare = set(each[too_rare_to_thin(each)].tolist())
-    return {cell.day for cell in cells if cell.pi in rare}
+    return [(stratum, pi) for stratum, pi in items if pi in rare]
+
+
+def _added_up(cells: Iterable[Cell]) -> list[Cell]:
+    """One a bin, stratum and rate, in this order; its day is that of any of them."""
+    alike: defaultdict[tuple[int, StratumName, float], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        alike[cell.bin, cell.stratum, cell.pi].append(cell)
+    return [
+        mine[0]._replace(**{name: sum(getattr(cell, name) for cell in mine) for name in _SUMMED})
+        for mine in (alike[key] for key in sorted(alike))
+    ]
 
 
 def _bands(cells: Sequence[Cell]) -> Iterator[Band]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -47,8 +47,7 @@ class Basis:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """Routes of one label, day, bin, stratum and rate. `late`: audits unanswered past their deadline.
 
     `beside` are not in `items`: another item of their group enters the counts.
@@ -197,7 +196,7 @@ WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route
 def cells_of(basis: Basis) -> list[Cell]:
     """Every label's, one label after the other; of all that is committed by now."""
     refresh(basis.workflow)
-    return [Cell(*row) for row in fetch(_CELLS, basis)]
+    return list(map(Cell._make, fetch(_CELLS, basis)))
 
 
 def audits_of(basis: Basis, label: str) -> list[Audit]:
