@@ -59,10 +59,12 @@ def attempts_by_label(basis: Basis) -> dict[str, Attempts]:
         workflow=basis.workflow, question=basis.question, model=basis.model, run__policy__in=basis.policies
     )
     found = {label: Attempts(reset_at=at) for label, at in resets.items()}
-    for label, issued_at in tried.order_by("issued_at", "id").values_list("label", "issued_at"):
+    # By number, as one that was counted again stands here twice.
+    rows = tried.order_by("issued_at", "id").values_list("label", "issued_at", "attempt")
+    for label, issued_at, attempt in rows:
         before = found.get(label, Attempts())
         if before.reset_at is None or issued_at > before.reset_at:
-            found[label] = replace(before, made=before.made + 1, last_at=issued_at)
+            found[label] = replace(before, made=max(before.made, attempt), last_at=issued_at)
     return found
 
 

@@ -36,7 +36,8 @@ class MapReading:
     """`t` is None where there are too few answers to fit one. Losses are of the `newer` answers, without and with it.
 
     `n_eff` is the effective number of the `older` ones it was fitted on. `left_out`: people said what is no option,
-    which no map can mend. `in_force` is the temperature of the policy in force, None without a map.
+    which no map can mend. `is_blind_only`: visible reviews are left out, as certificates leave them out. `in_force` is
+    the temperature of the policy in force, None without a map.
     """
 
     question: Question
@@ -50,6 +51,7 @@ class MapReading:
     after: float | None
     helps: bool
     until: date | None
+    is_blind_only: bool
     in_force: float | None
 
     @property
@@ -77,7 +79,7 @@ def read_maps(*, workflow: Workflow, now: datetime) -> list[MapReading]:
 
 
 def _read(workflow: Workflow, question: Question, by: dict[str, Any] | None, now: datetime) -> MapReading:
-    spoken = spoken_of(workflow=workflow, question=question, now=now)
+    spoken = spoken_of(workflow=workflow, question=question, now=now, leaves_out_seen=True)
     found = fit(spoken.found, len(question.option_ids))
     return MapReading(
         question=question,
@@ -91,6 +93,7 @@ def _read(workflow: Workflow, question: Question, by: dict[str, Any] | None, now
         after=found.after,
         helps=found.helps,
         until=max(spoken.found.days, default=None),
+        is_blind_only=spoken.is_blind_only,
         in_force=None if by is None else by["t"],
     )
 

@@ -59,6 +59,7 @@ class CalibrationRun(models.Model):
     class Trigger(models.TextChoices):
         ASKED = "asked"
         SCHEDULED = "scheduled"
+        RECOUNTED = "recounted", "recounted without visible reviews"
 
     workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="calibration_runs")
     question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+")
@@ -101,6 +102,7 @@ class Certificate(models.Model):
         ALARM = "alarm"
         CHANGED = "changed", "model, questions or gates changed"
         HELD = "held", "an earlier one goes further and stays"
+        RECOUNTED = "recounted", "reviewers may be following the model: recounted without visible reviews"
 
     run = models.ForeignKey(CalibrationRun, on_delete=models.CASCADE, related_name="certificates")
     workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="certificates")
@@ -157,10 +159,16 @@ class Incident(models.Model):
         EXPIRED = "expired", "certificate expired"
         CHANGED = "changed", "model or questions changed"
         TIGHTENED = "tightened", "threshold raised"
+        ANCHORED = "anchored", "reviewers may be following the model"
         RECENT_ERROR = "recent_error", "recent error above the target"
         OVERRIDE_RATE = "override_rate", "reviewers override more"
         CONFIDENCE_MIX = "confidence_mix", "probabilities shifted"
         LABEL_MIX = "label_mix", "mix of labels shifted"
+        SIDE_BROKEN = "side_broken", "target of a hold’s side broken"
+        SIDE_ANCHORED = "side_anchored", "reviewers may be following the model, on a hold’s question"
+        SIDE_ERROR = "side_error", "recent error of a hold’s side above the target"
+        SIDE_OVERRIDES = "side_overrides", "reviewers override more of a hold’s side"
+        SIDE_MIX = "side_mix", "probabilities of a hold’s question shifted"
 
     workflow = models.ForeignKey(Workflow, on_delete=models.CASCADE, related_name="incidents")
     level = models.CharField(max_length=10, choices=Level)

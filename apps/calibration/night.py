@@ -12,6 +12,7 @@ from django.utils import timezone
 from apps.calibration.expiring import expire
 from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun, CalibrationSettings
+from apps.calibration.recounting import is_recount_owed
 from apps.calibration.running import run_calibration
 from apps.calibration.sides import holds_in_force, look_at_holds
 from apps.policies.selectors import active_policy
@@ -50,11 +51,19 @@ def _look_at(workflow: Workflow, now: datetime) -> CalibrationRun | None:
     run = None
     # Whatever is due is tried, and nobody can switch that off: to ask only on days on which a reading passes would
     # certify what is false several times as often as promised.
-    if look(workflow=workflow, now=now).attempts or _sides_are_due(workflow, now):
+    if _is_owed(workflow, now):
         run = run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.SCHEDULED, user=None, now=now)
     # After the run, which may have renewed what would run out.
     expire(workflow=workflow, now=now)
     return run
+
+
+def _is_owed(workflow: Workflow, now: datetime) -> bool:
+    return bool(
+        is_recount_owed(workflow=workflow, now=now)
+        or look(workflow=workflow, now=now).attempts
+        or _sides_are_due(workflow, now)
+    )
 
 
 def _sides_are_due(workflow: Workflow, now: datetime) -> bool:

@@ -22,6 +22,7 @@ from apps.calibration.computing import Json, compute
 from apps.calibration.looking import Look, look
 from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.proposing import Change, loosened, propose_changes, tighten, tightened
+from apps.calibration.recounting import Recounted, obey_recount, recount_visible
 from apps.calibration.side_certs import certify_sides, end_sides, sides_entry
 from apps.calibration.sides import look_at_holds
 from apps.calibration.watching.changes import watch_changes
@@ -56,8 +57,10 @@ def run_calibration(
     began = time.monotonic()
     # What a label may do under another model or other questions is settled before what was answered to them.
     watch_changes(workflow=workflow, now=now)
+    recounted = recount_visible(workflow=workflow, now=now)
     found = look(workflow=workflow, now=now, forced=forced)
-    return _run_just_made(workflow, found, now) or _keep(workflow, found, trigger, user, now, began)
+    made = None if recounted else _run_just_made(workflow, found, now)
+    return made or _keep(workflow, found, recounted, trigger, user, now, began)
 
 
 def recompute(run: CalibrationRun) -> list[Json]:
@@ -66,7 +69,8 @@ def recompute(run: CalibrationRun) -> list[Json]:
 
 
 def _run_just_made(workflow: Workflow, found: Look, now: datetime) -> CalibrationRun | None:
-    latest = CalibrationRun.objects.filter(workflow=workflow).order_by("-id").first()
+    runs = CalibrationRun.objects.filter(workflow=workflow)
+    latest = runs.exclude(trigger=CalibrationRun.Trigger.RECOUNTED).order_by("-id").first()
     if latest is None or latest.created_at <= now - SAME_RUN:
         return None
     same = latest.question_set_id == found.question.question_set_id and all(
@@ -80,6 +84,7 @@ def _run_just_made(workflow: Workflow, found: Look, now: datetime) -> Calibratio
 def _keep(
     workflow: Workflow,
     found: Look,
+    recounted: Recounted | None,
     trigger: CalibrationRun.Trigger,
     user: User | None,
     now: datetime,
@@ -105,7 +110,7 @@ def _keep(
     end_sides(holds, now)
     certify_sides(run=run, holds=holds, valid_until=now + VALID_FOR, now=now)
     taken = [each for result in found.attempts if (each := _certify(run, found, result, now))]
-    run.proposal = _obey(workflow, found, taken, now)
+    run.proposal = _obey(workflow, found, taken, recounted, now)
     run.save(update_fields=["proposal"])
     return run
 
@@ -174,14 +179,23 @@ def _cost_certificate(
     return certificate
 
 
-def _obey(workflow: Workflow, found: Look, taken: list[Certificate], now: datetime) -> Policy | None:
+def _obey(
+    workflow: Workflow, found: Look, taken: list[Certificate], recounted: Recounted | None, now: datetime
+) -> Policy | None:
     """Tightens what the new certificates no longer allow, and proposes what all those in force do."""
     if found.basis is None:
         return None
     day = _day(workflow, now)
-    stricter = [change for each in taken if (change := tightened(*_standing(found, each)))]
-    active = tighten(workflow=workflow, active=found.policy, changes=stricter, day=day, now=now)
     held = in_force_under(found.basis)
+    newest = (
+        taken
+        if recounted is None
+        else [*taken, *(each for each in recounted.narrowed if each in held.values())]
+    )
+    stricter = [change for each in newest if (change := tightened(*_standing(found, each)))]
+    active = tighten(workflow=workflow, active=found.policy, changes=stricter, day=day, now=now)
+    if recounted is not None:
+        active = obey_recount(workflow=workflow, recounted=recounted, active=active, now=now)
     already = {change.label for change in stricter}
     more = [
         change

@@ -14,7 +14,7 @@ from apps.policies.models import Policy
 from apps.policies.services import activate
 from apps.stats.maps import Temperature, fit_temperature
 from apps.workflows.models import Workflow
-from tests.calibration.test_sides import HOLD, Doubt, insert
+from tests.calibration.test_sides import HOLD, Doubt, follow, insert
 from tests.conftest import SignIn
 from tests.factories import NOW, RULES, make_workflow
 
@@ -120,6 +120,12 @@ def test_too_few_answers_propose_nothing(workflow: Workflow, mara: User) -> None
     assert [each.t for each in read_maps(workflow=workflow, now=NOW)] == [None, None]
     with pytest.raises(Conflict, match="Not enough answers for a map: 0 effective"):
         propose_map(workflow=workflow, question="money", user=mara, now=NOW)
+
+
+def test_where_people_follow_the_model_only_blind_reviews_fit_it(workflow: Workflow, rosa: User) -> None:
+    follow(workflow, rosa)
+    found = next(each for each in read_maps(workflow=workflow, now=NOW) if each.question.key == "money")
+    assert (found.older + found.newer, found.is_blind_only) == (100, True)
 
 
 def test_the_map_of_the_routing_question_is_a_gate(workflow: Workflow) -> None:

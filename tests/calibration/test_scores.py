@@ -40,7 +40,7 @@ def judged(
 
 
 def read(found: Judged, *, late: int = 0) -> ScoreReading:
-    return read_score(ANGER, HOLD, Spoken("standin", found, late), RULES, 0.95)
+    return read_score(ANGER, HOLD, Spoken("standin", found, late, False), RULES, 0.95)
 
 
 def test_it_works() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from apps.calibration.counting.days import refresh
+from apps.calibration.counting.days import BLIND_CHANCE, refresh
 from apps.stats.intervals import Floats
 from apps.workflows.models import Question, Workflow
 
@@ -107,27 +107,34 @@ ROUTES = """
         AND decision.model = %(model)s
 """
 _JUDGED = f"""
-SELECT decision.answers->%(key)s->>'probabilities', label.value, route.pi, route.outcome = 'automatic',
+SELECT decision.answers->%(key)s->>'probabilities', label.value,
+       CASE WHEN route.outcome = 'review' AND %(is_blind_only)s THEN {BLIND_CHANCE} ELSE route.pi END,
+       route.outcome = 'automatic',
        (route.created_at AT TIME ZONE %(zone)s)::date
 FROM items_route route
 JOIN items_decision decision ON decision.id = route.decision_id
 JOIN reviews_label label ON label.item_id = route.item_id AND label.question_id = %(question)s
     AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
+LEFT JOIN reviews_reviewtask task ON %(is_blind_only)s AND task.route_id = route.id AND task.status <> 'cancelled'
 WHERE {ROUTES}
+    AND (route.outcome <> 'review' OR (task.blind AND task.blind_pi > 0) OR NOT %(is_blind_only)s)
     AND (route.outcome = 'review' OR route.drawn) AND route.pi > 0 AND decision.answers ? %(key)s
 ORDER BY route.created_at DESC, route.id DESC LIMIT %(most)s
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
 
 
-def judged(stretch: Stretch) -> tuple[Judged, bool]:
+def judged(stretch: Stretch, *, is_blind_only: bool = False) -> tuple[Judged, bool]:
     """The newest answers of the stretch, and whether older ones had to be left out. Then the oldest day that
-    remains is whole, unless a single day has too many."""
+    remains is whole, unless a single day has too many. `is_blind_only`: of reviews only blind ones, each by its chance
+    of being blind."""
     options = stretch.question.option_ids
     most = max(1, min(MOST_ANSWERS, MOST_PROBABILITIES // len(options)))
     rows: list[tuple[str, str | None, float, bool, date]] = []
     with connection.cursor() as cursor:
         for part in _newest_first(stretch):
-            cursor.execute(_JUDGED, part.to_sql() | {"most": most + 1 - len(rows)})
+            cursor.execute(
+                _JUDGED, part.to_sql() | {"most": most + 1 - len(rows), "is_blind_only": is_blind_only}
+            )
             rows += cursor.fetchall()
             if len(rows) > most:
                 break

@@ -153,7 +153,7 @@ def _bound_above(counted: _Counted, above: Bools, delta: float) -> float:
 
 
 def _asked_by_day(routed: Routed, mine: Bools, late: Bools) -> Iterator[tuple[date, int, int]]:
-    asked = mine & (~routed.was_automatic | (routed.drawn & (routed.pi > 0)))
+    asked = mine & routed.asked & (routed.pi > 0)
     done = asked & (routed.answered | late)
     if not mine.any():
         return
@@ -167,22 +167,29 @@ def _asked_by_day(routed: Routed, mine: Bools, late: Bools) -> Iterator[tuple[da
 
 
 def _left_out(routed: Routed, mine: Bools) -> Bools:
-    """Items of days with an audit rate so low that thinning to it would throw nearly every other answer away."""
-    audited = mine & routed.was_automatic & (routed.pi > 0)
-    rare = too_rare_to_thin(routed.pi[audited])
-    return np.isin(routed.day, np.unique(routed.day[audited][rare]))
+    """Items of days on which so few were asked that thinning to it would throw nearly every other answer away; and of
+    days on which no review counts, where on others some do."""
+    covered, reviewed = mine & (routed.pi > 0), mine & ~routed.was_automatic
+    left_out = np.zeros(len(routed), np.bool_)
+    for those in (covered & routed.was_automatic, covered & reviewed):
+        rare = too_rare_to_thin(routed.pi[those])
+        left_out |= np.isin(routed.day, np.unique(routed.day[those][rare]))
+    if (covered & reviewed).any():
+        left_out |= np.isin(routed.day, np.unique(routed.day[reviewed & ~covered]))
+    return left_out
 
 
 def _counted(routed: Routed, source: Source, rows: np.ndarray, late: Bools) -> _Counted:
     automatic, pi = routed.was_automatic[rows], routed.pi[rows]
-    audited = automatic & (pi > 0)
+    audited, reviewed = automatic & (pi > 0), ~automatic & (pi > 0)
     labelled = (routed.answered | late)[rows]
-    rates = np.unique(pi[audited])
-    if rates.size > 1:
-        labelled = labelled & (~audited | _kept(routed, source, rows, audited & labelled, float(rates[0])))
+    for those in (audited, reviewed):
+        rates = np.unique(pi[those])
+        if rates.size > 1:
+            labelled = labelled & (~those | _kept(routed, source, rows, those & labelled, float(rates[0])))
     return _Counted(
         p=routed.p[rows],
-        reviewed=~automatic,
+        reviewed=reviewed,
         audited=audited,
         labelled=labelled,
         wrong=labelled & (routed.wrong | late)[rows],
@@ -191,7 +198,7 @@ def _counted(routed: Routed, source: Source, rows: np.ndarray, late: Bools) -> _
 
 
 def _kept(routed: Routed, source: Source, rows: np.ndarray, asked: Bools, smallest: float) -> Bools:
-    """Each audit kept with chance smallest / pi, by a hash of the item: nobody can draw again."""
+    """Each one asked kept with chance smallest / pi, by a hash of the item: nobody can draw again."""
     key, slug = settings.SECRET_KEY.encode(), source.workflow.slug
     ids = routed.item_id[rows[asked]].tolist()
     external = dict(Item.objects.filter(pk__in=ids).values_list("pk", "external_id"))

@@ -19,6 +19,7 @@ from django.db.models import prefetch_related_objects
 
 from apps.calibration.attempts import attempts_by_label, first_days
 from apps.calibration.certs import settings_of
+from apps.calibration.counting.blind_reviews import following_between
 from apps.calibration.counting.counts import WINDOW_WEEKS
 from apps.calibration.counting.evidence import basis_for, model_in_use, window_days
 from apps.calibration.models import CalibrationSettings
@@ -36,9 +37,11 @@ from apps.calibration.replay.figures import (
 from apps.calibration.replay.held import Held, overrides_by_policy
 from apps.calibration.replay.routes import Routed, joined, routes_of
 from apps.calibration.replay.rows import Found, Source, batches, count_found, days_without_answer
+from apps.calibration.replay.unseen import only_blind
 from apps.policies.rules import to_rules
 from apps.policies.selectors import active_policy
 from apps.routing.types import Rules
+from apps.stats.anchoring import Anchoring
 from apps.workflows.models import Workflow
 from apps.workflows.selectors import current_question_set
 
@@ -53,7 +56,8 @@ _SECONDS_OF = 20_000
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """`replayed` of `found.replayable` items, the newest; `days` is the time they span. `cells` counts items by
-    (goes on by itself under the policy in force, under the candidate)."""
+    (goes on by itself under the policy in force, under the candidate). Where reviewers may be `following` the model,
+    of reviews only blind ones count, as for certificates."""
 
     start: datetime
     end: datetime
@@ -66,6 +70,7 @@ class Replayed:
     newly_automatic: NewlyAutomatic
     newly_reviewed: NewlyReviewed
     labels: tuple[LabelBound, ...]
+    following: Anchoring
     confidence: float
     load_change: float | None
     median_seconds: float | None
@@ -115,8 +120,7 @@ def replay(
     parts = _route_batches(source, current, candidate, batch, time_is_up)
     if not parts:
         return None
-    routed = joined(parts)
-    return _summed_up(source, found, routed, candidate, began)
+    return _summed_up(source, found, joined(parts), candidate, began)
 
 
 def _route_batches(
@@ -135,6 +139,10 @@ def _route_batches(
 
 
 def _summed_up(source: Source, found: Found, routed: Routed, candidate: Rules, began: float) -> Replayed:
+    window = window_days(source.workflow, source.now, WINDOW_WEEKS)
+    following = following_between(source.workflow, *window)
+    if following.flagged:
+        routed = only_blind(routed, source)
     settings = settings_of(source.workflow)
     delta = 1 - settings.confidence
     if settings.scope == CalibrationSettings.Scope.ALL_LABELS:
@@ -156,6 +164,7 @@ def _summed_up(source: Source, found: Found, routed: Routed, candidate: Rules, b
         newly_automatic=newly_automatic(routed, span.days),
         newly_reviewed=newly_reviewed(routed, span.days),
         labels=label_bounds(routed, source, candidate, delta=delta, since=_first_days(source)),
+        following=following,
         confidence=settings.confidence,
         load_change=(after.reviews.mean + after.audits.mean) / load - 1 if load else None,
         median_seconds=span.seconds,

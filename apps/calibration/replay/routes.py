@@ -28,6 +28,7 @@ class Routed:
     at: NDArray[np.int64]
     was_automatic: Bools
     drawn: Bools
+    asked: Bools
     pi: Floats
     answer: Indexes
     label: Indexes
@@ -45,8 +46,7 @@ class Routed:
     @property
     def answered(self) -> Bools:
         """Answered by people who saw it as a matter of course, or because it was drawn: with a known chance."""
-        was_asked = ~self.was_automatic | self.drawn
-        return np.asarray(was_asked & (self.answer != NOBODY) & (self.pi > 0), np.bool_)
+        return np.asarray(self.asked & (self.answer != NOBODY) & (self.pi > 0), np.bool_)
 
     @property
     def wrong(self) -> Bools:
@@ -64,6 +64,7 @@ def routes_of(batch: Batch, source: Source, held: Held, current: Rules, candidat
         at=batch.at,
         was_automatic=batch.was_automatic,
         drawn=batch.drawn,
+        asked=~batch.was_automatic | batch.drawn,
         pi=batch.pi,
         answer=batch.answer,
         label=after.label,

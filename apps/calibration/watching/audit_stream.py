@@ -29,7 +29,12 @@ from apps.workflows.selectors import current_question_set
 
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
 VOLUME = timedelta(weeks=4)
-_DEMOTING = (Incident.Kind.BROKEN_TARGET, Incident.Kind.EXPIRED, Incident.Kind.CHANGED)
+_DEMOTING = (
+    Incident.Kind.BROKEN_TARGET,
+    Incident.Kind.EXPIRED,
+    Incident.Kind.CHANGED,
+    Incident.Kind.ANCHORED,
+)
 
 
 @dataclass(frozen=True, slots=True)

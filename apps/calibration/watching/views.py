@@ -80,6 +80,7 @@ def _show(
         "incident": found,
         "facts": list(_facts(found, names)),
         "rates": _rates(found),
+        "after": _after(found),
         "looks": bool(labels_to_look_at(found)),
         "items": [
             (route, names.get(route.label or "", route.label), _answer(route, names)) for route in routes
@@ -129,7 +130,26 @@ def _answer(route: Any, names: dict[str, str]) -> str:
     return "None of these" if route.answer is None else names.get(route.answer, route.answer)
 
 
-_RATES = {"error": "Decided otherwise", "recent": "Changed in the last 14 days", "before": "Changed before"}
+def _after(found: Incident) -> str:
+    """What comes next, if nobody does anything but close it."""
+    if found.level == Incident.Level.WARNING:
+        return "The same warning is not opened again for 14 days."
+    from_what = "answers given after the alarm"
+    if found.kind == Incident.Kind.ANCHORED:
+        from_what = "blind answers"
+    return (
+        f"A label that went back to people acts by itself again when a new certificate, from {from_what}, is proposed "
+        "and a manager activates it."
+    )
+
+
+_RATES = {
+    "error": "Decided otherwise",
+    "recent": "Changed in the last 14 days",
+    "before": "Changed before",
+    "visible": "Agreed where the model’s answer was shown",
+    "blind": "Agreed where it was hidden",
+}
 
 
 def _rates(found: Incident) -> list[tuple[str, Rate]]:
