@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from apps.pipeline.rulebook import Rulebook
-from apps.routing.types import Gate, RouteKind
+from apps.routing.types import Gate
 
 
-def place_of(book: Rulebook, *, kind: RouteKind, gates: Sequence[Gate], due_at: datetime) -> datetime:
+def place_of(book: Rulebook, *, is_blind: bool, gates: Sequence[Gate], due_at: datetime) -> datetime:
     """`due_at`, sooner by an hour for each time that acting on the answer is expected to cost a review.
 
-    At most `due_hours` sooner; not at all where the policy prices nothing. Audits and shadow answers stand by their
-    due time: nothing waits for an audit, and where the model is not trusted yet, neither is what it expects.
+    At most `due_hours` sooner; not at all where the policy prices nothing. What is answered blind stands by its due
+    time: its place would say what the model expects of it.
     """
     cost = next((gate for gate in gates if gate.name == "cost"), None)
-    if cost is None or kind in (RouteKind.AUDIT, RouteKind.SHADOW) or not book.rules.costs:
+    if cost is None or is_blind or not book.rules.costs:
         return due_at
     expected, review = (float(str(cost.numbers[name])) for name in ("expected_cost", "review_cost"))
     most = float(book.workflow.due_hours)

@@ -16,7 +16,7 @@ from apps.pipeline.claims import workflows_with_work
 from apps.pipeline.rulebook import Rulebook, rulebook_for
 from apps.pipeline.writing import Routed, to_people, write_routes
 from apps.policies.models import Policy
-from apps.reviews.models import Lease
+from apps.reviews.leases import forget_leases
 from apps.routing.types import Route
 from apps.workflows.models import QuestionSet, Workflow
 
@@ -39,7 +39,7 @@ def sweep_rows(*, now: datetime) -> Swept:
     freed = free_dead_claims()
     given = give_to_people(now=now)
     # Kept for a day, so that who comes back late is told what happened to the item.
-    Lease.objects.filter(expires_at__lt=now - timedelta(days=1)).delete()
+    forget_leases(ended_before=now - timedelta(days=1))
     due = Q(not_before__lte=ClockTimestamp(), status__in=["pending", "unknown"])
     dead = Q(status="running", claimed_until__lt=ClockTimestamp())
     return Swept(

@@ -280,7 +280,7 @@ def _to_task(book: Rulebook, each: Routed, made: Route, opinions: Drawn, now: da
         reviews_needed=opinions.wanted,
         priority=each.item.priority,
         due_at=each.item.due_at,
-        place_at=place_of(book, kind=each.pure.kind, gates=each.pure.gates, due_at=each.item.due_at),
+        place_at=place_of(book, is_blind=opinions.blind, gates=each.pure.gates, due_at=each.item.due_at),
         language=each.item.language,
         created_at=now,
     )

@@ -172,6 +172,14 @@ def release_lease(*, user: User, lease_token: uuid.UUID) -> None:
 
 
 @transaction.atomic
+def forget_leases(*, ended_before: datetime) -> None:
+    """Of whom these were, nobody is told any more what became of the item."""
+    ended = Lease.objects.filter(expires_at__lt=ended_before)
+    _lock_tasks(set(ended.values_list("task_id", flat=True)))
+    ended.delete()
+
+
+@transaction.atomic
 def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime) -> None:
     """Passes on the task; it comes back to this person only when nobody else can take it. Raises LeaseLost."""
     lock_person(user)

@@ -7,14 +7,14 @@ import pytest
 
 from apps.pipeline.placing import place_of
 from apps.pipeline.rulebook import Rulebook, rulebook_for
-from apps.routing.types import Gate, RouteKind
+from apps.routing.types import Gate
 from apps.workflows.models import Workflow
 from tests.factories import NOW, RULES, make_workflow
 
 
 def hours_sooner(book: Rulebook, expected: float, *, review: float = 2.0, **more: Any) -> float:
     gate = Gate("cost", False, {"label": "spam", "expected_cost": expected, "review_cost": review})
-    given = {"kind": RouteKind.REVIEW, "gates": [gate]} | more
+    given = {"is_blind": False, "gates": [gate]} | more
     return (NOW - place_of(book, due_at=NOW, **given)) / timedelta(hours=1)
 
 
@@ -33,9 +33,8 @@ def test_what_costs_nothing_waits_its_turn(workflow: Workflow) -> None:
     assert hours_sooner(rulebook_for(workflow), 0.0, review=0.0) == 0
 
 
-@pytest.mark.parametrize("kind", [RouteKind.AUDIT, RouteKind.SHADOW])
-def test_audits_and_shadow_answers_stand_by_their_due_time(workflow: Workflow, kind: RouteKind) -> None:
-    assert hours_sooner(rulebook_for(workflow), 5.0, kind=kind) == 0
+def test_a_blind_one_stands_where_nothing_can_be_guessed_of_it(workflow: Workflow) -> None:
+    assert hours_sooner(rulebook_for(workflow), 5.0, is_blind=True) == 0
 
 
 def test_without_prices_or_an_answer_the_due_time_counts(workflow: Workflow) -> None:

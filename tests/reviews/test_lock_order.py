@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
 
 from apps.accounts.models import User
 from apps.core.errors import Conflict
-from apps.reviews.leases import place_lease, release_lease, take_task
+from apps.reviews.leases import forget_leases, place_lease, release_lease, take_task
 from apps.reviews.models import Lease, ReviewRules, ReviewTask
 from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
 from tests.insights.answered import answer
-from tests.reviews.test_two_tabs import at_once
+from tests.reviews.test_two_tabs import at_once, or_lose
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 6
@@ -74,3 +75,29 @@ def test_what_is_put_on_a_desk_is_counted_and_what_is_renewed_is_not(workflow: W
         Lease.objects.update(expires_at=NOW)
         task.refresh_from_db()
         assert task.times_opened == opened
+
+
+def test_leases_are_forgotten_while_somebody_answers_what_they_are_of(
+    workflow: Workflow, rosa: User, ravi: User
+) -> None:
+    for _ in range(ROUNDS):
+        later, sooner = make_task(workflow), make_task(workflow)
+        hold(rosa, sooner, later)
+        Lease.objects.update(expires_at=NOW)
+        tokens = Lease.objects.order_by("task").values_list("token", flat=True)
+        mine = partial(
+            submit_review, answers={"intent": SubmittedAnswer("spam")}, seconds=1, note="", now=NOW, user=rosa
+        )
+        at_once(
+            partial(forget_leases, ended_before=NOW + timedelta(seconds=1)),
+            *(partial(or_lose, partial(mine, lease_token=token)) for token in tokens),
+        )
+        assert not Lease.objects.exists()
+        ReviewTask.objects.filter(status="open").update(status="cancelled", closed_at=NOW)
+
+
+def test_a_lease_that_ended_lately_is_kept(workflow: Workflow, rosa: User) -> None:
+    hold(rosa, make_task(workflow), make_task(workflow))
+    Lease.objects.filter(pk=Lease.objects.earliest("pk").pk).update(expires_at=NOW)
+    forget_leases(ended_before=NOW + timedelta(seconds=1))
+    assert Lease.objects.count() == 1
