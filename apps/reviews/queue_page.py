@@ -22,12 +22,14 @@ PAGE = 50
 OFTEN = 3
 """Opened so many times without an answer, a task is flagged: people keep leaving it."""
 
-# In two steps, each with a range of the index: those of the same priority after the place, then those below.
-_SAME = "task.priority = %(priority)s AND (task.place_at, task.item_id) > (%(place_at)s, %(item)s)"
-_BELOW = "task.priority < %(priority)s"
+# In two steps, each with a range of the index: those of the same priority beyond the place, then those of others.
+_SAME = "task.priority = %(priority)s AND (task.place_at, task.item_id) {beyond} (%(place_at)s, %(item)s)"
+_ONWARD = (_SAME.format(beyond=">"), "task.priority < %(priority)s")
+_BACK = (_SAME.format(beyond="<"), "task.priority > %(priority)s")
+_BACK_IN_ORDER = "ORDER BY task.priority, task.place_at DESC, task.item_id DESC"
 _ROWS = """
     SELECT task.id, {standing} FROM reviews_reviewtask task
-    WHERE {open} AND {matches} AND {after} {in_order} LIMIT {most}
+    WHERE {open} AND {matches} AND {beyond} {in_order} LIMIT {most}
 """
 
 
@@ -58,20 +60,40 @@ class QueueRow:
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """In the queue's order. `next_after` is the task to page on with, None at the end."""
+    """In the queue's order. `next_after` is the task to page on with, None at the end, `previous_before` the one to
+    page back with, None at the front."""
 
     rows: tuple[QueueRow, ...]
     next_after: int | None
+    previous_before: int | None
 
 
 @transaction.atomic
 def queue_page(
-    seeker: Seeker, wanted: QueueFilter, *, after: int | None, now: datetime, size: int = PAGE
+    seeker: Seeker,
+    wanted: QueueFilter,
+    *,
+    after: int | None = None,
+    before: int | None = None,
+    now: datetime,
+    size: int = PAGE,
 ) -> QueuePage:
-    """`size` rows behind the task `after`. Raises InvalidInput when a search for words takes too long."""
-    found = _find(seeker, wanted, after, most=size + 1)
-    rows = _to_rows(seeker.workflow, found[:size], now)
-    return QueuePage(tuple(rows), found[size - 1][0] if len(found) > size else None)
+    """`size` rows behind the task `after`, else those that end at `before`, else the first. Raises InvalidInput when a
+    search for words takes too long."""
+    place = _place_of(seeker.workflow, before if after is None else after)
+    if after is None and place is not None:
+        found = _find(seeker, wanted, place, steps=_BACK, in_order=_BACK_IN_ORDER, most=size + 1)
+        if len(found) > size:
+            rows = _to_rows(seeker.workflow, found[:size][::-1], now)
+            return QueuePage(tuple(rows), next_after=found[0][0], previous_before=found[size - 1][0])
+        # The front is reached, and what came to it meanwhile is shown as well.
+        place = None
+    found = _find(seeker, wanted, place, steps=_ONWARD, in_order=IN_ORDER, most=size + 1)
+    return QueuePage(
+        tuple(_to_rows(seeker.workflow, found[:size], now)),
+        next_after=found[size - 1][0] if len(found) > size else None,
+        previous_before=found[0][0] if place is not None and found else None,
+    )
 
 
 def queue_row(seeker: Seeker, task_id: int, *, now: datetime) -> QueueRow | None:
@@ -83,28 +105,38 @@ def queue_row(seeker: Seeker, task_id: int, *, now: datetime) -> QueueRow | None
     return next(iter(_to_rows(seeker.workflow, found, now)), None)
 
 
-def _find(seeker: Seeker, wanted: QueueFilter, after: int | None, *, most: int) -> list[tuple[int, str]]:
+def _place_of(workflow: Workflow, task_id: int | None) -> Mapping[str, Any] | None:
+    if task_id is None:
+        return None
+    place = ReviewTask.objects.filter(pk=task_id, workflow=workflow)
+    return place.values("priority", "place_at", "item").first()
+
+
+def _find(
+    seeker: Seeker,
+    wanted: QueueFilter,
+    place: Mapping[str, Any] | None,
+    *,
+    steps: Sequence[str],
+    in_order: str,
+    most: int,
+) -> list[tuple[int, str]]:
     condition, values = matching(seeker.workflow, wanted)
-    steps = ["TRUE"]
-    if after is not None:
-        place = ReviewTask.objects.filter(pk=after, workflow=seeker.workflow)
-        begin = place.values("priority", "place_at", "item").first()
-        if begin is not None:
-            values, steps = values | begin, [_SAME, _BELOW]
+    values = seeker.values | values | dict(place or {})
     found: list[tuple[int, str]] = []
     with bounded(wanted), connection.cursor() as cursor:
-        for step in steps:
+        for step in steps if place else ["TRUE"]:
             left = most - len(found)
             if left:
-                cursor.execute(_rows_sql(seeker, condition, step, most=left), seeker.values | values)
+                cursor.execute(_rows_sql(seeker, condition, step, in_order=in_order, most=left), values)
                 found += cursor.fetchall()
     return found
 
 
-def _rows_sql(seeker: Seeker, matches: str, after: str, *, most: int) -> str:
+def _rows_sql(seeker: Seeker, matches: str, beyond: str, *, in_order: str = IN_ORDER, most: int) -> str:
     standing = standing_sql(seeker, "TRUE")
     return _ROWS.format(
-        standing=standing, open=OPEN, matches=matches, after=after, in_order=IN_ORDER, most=most
+        standing=standing, open=OPEN, matches=matches, beyond=beyond, in_order=in_order, most=most
     )
 
 

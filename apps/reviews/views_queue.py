@@ -46,8 +46,9 @@ def queue(request: PersonRequest, slug: str) -> HttpResponse:
         "page": page,
         "waiting": waiting_for(seeker),
         "desk": desk_address(workflow, wanted),
-        "next": _next_address(workflow, wanted, page),
-        "is_first": "after" not in request.GET,
+        "next": _address(workflow, wanted, "after", page.next_after if page else None),
+        "previous": _address(workflow, wanted, "before", page.previous_before if page else None),
+        "is_first": page is None or page.previous_before is None,
         "sources": sources,
         "languages": languages,
     }
@@ -58,20 +59,25 @@ def queue(request: PersonRequest, slug: str) -> HttpResponse:
 def _page(
     request: PersonRequest, seeker: Seeker, form: QueueFilterForm, wanted: QueueFilter
 ) -> QueuePage | None:
-    after = str(request.GET.get("after", ""))
-    begin = int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None
+    after, before = (_task_named(request, name) for name in ("after", "before"))
     try:
-        return queue_page(seeker, wanted, after=begin, now=timezone.now())
+        return queue_page(seeker, wanted, after=after, before=before, now=timezone.now())
     except InvalidInput as slow:
         form.add_error("q", slow.problems[0].message)
         return None
 
 
-def _next_address(workflow: Workflow, wanted: QueueFilter, page: QueuePage | None) -> str:
-    if page is None or page.next_after is None:
+def _task_named(request: PersonRequest, name: str) -> int | None:
+    given = str(request.GET.get(name, ""))
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
+
+
+def _address(workflow: Workflow, wanted: QueueFilter, name: str, task_id: int | None) -> str:
+    """Of the page that `name` and the task say; "" without one."""
+    if task_id is None:
         return ""
     here = reverse("reviews:queue", args=[workflow.slug])
-    return f"{here}?{wanted.query}{'&' if wanted else ''}after={page.next_after}"
+    return f"{here}?{wanted.query}{'&' if wanted else ''}{name}={task_id}"
 
 
 @require_GET

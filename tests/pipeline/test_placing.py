@@ -14,7 +14,7 @@ from tests.factories import NOW, RULES, make_workflow
 
 def hours_sooner(book: Rulebook, expected: float, *, review: float = 2.0, **more: Any) -> float:
     gate = Gate("cost", False, {"label": "spam", "expected_cost": expected, "review_cost": review})
-    given = {"is_blind": False, "gates": [gate]} | more
+    given: dict[str, Any] = {"is_blind": False, "gates": [gate]} | more
     return (NOW - place_of(book, due_at=NOW, **given)) / timedelta(hours=1)
 
 

@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.reviews.leases import take_next_task
 from apps.reviews.models import Lease, ReviewTask, TaskEvent
 from apps.reviews.queue import EVERYTHING, Seeker
-from apps.reviews.queue_page import queue_page
+from apps.reviews.queue_page import PAGE, QueuePage, queue_page
 from apps.workflows.models import Workflow
 from tests.conftest import SignIn
 from tests.factories import NOW, make_task
@@ -85,26 +85,60 @@ def test_overdue_is_said(signed_in: SignIn, rosa: User, workflow: Workflow) -> N
     assert "overdue" in shown(signed_in, rosa)
 
 
+def pages_of(workflow: Workflow, user: User) -> list[QueuePage]:
+    """One after the other, of three tasks each."""
+    seeker = Seeker.of(user, workflow)
+    assert seeker is not None
+    pages = [queue_page(seeker, EVERYTHING, now=NOW, size=3)]
+    while pages[-1].next_after is not None:
+        pages.append(queue_page(seeker, EVERYTHING, after=pages[-1].next_after, now=NOW, size=3))
+    return pages
+
+
+def ids_of(page: QueuePage) -> list[int]:
+    return [row.task.pk for row in page.rows]
+
+
 def test_every_task_is_on_one_page_alone(workflow: Workflow, rosa: User) -> None:
     for number in range(7):
         make_task(workflow, priority=number % 3)
-    seeker = Seeker.of(rosa, workflow)
-    assert seeker is not None
-    seen, after = list[int](), None
-    while True:
-        page = queue_page(seeker, EVERYTHING, after=after, now=NOW, size=3)
-        seen += [row.task.pk for row in page.rows]
-        after = page.next_after
-        if after is None:
-            break
+    seen = [task for page in pages_of(workflow, rosa) for task in ids_of(page)]
     wanted = ReviewTask.objects.order_by("-priority", "place_at", "item").values_list("pk", flat=True)
     assert seen == list(wanted)
 
 
+def test_the_way_back_is_the_way_there(workflow: Workflow, rosa: User) -> None:
+    for number in range(10):
+        make_task(workflow, priority=number % 3)
+    *there, last = pages_of(workflow, rosa)
+    seeker, page, back = Seeker.of(rosa, workflow), last, list[list[int]]()
+    assert seeker is not None
+    while page.previous_before is not None:
+        page = queue_page(seeker, EVERYTHING, before=page.previous_before, now=NOW, size=3)
+        back.append(ids_of(page))
+    assert back == [ids_of(each) for each in reversed(there)]
+
+
+def test_a_way_back_that_reaches_the_front_shows_all_that_is_there(workflow: Workflow, rosa: User) -> None:
+    tasks = [make_task(workflow) for _ in range(4)]
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    page = queue_page(seeker, EVERYTHING, before=tasks[1].pk, now=NOW, size=3)
+    assert (ids_of(page), page.previous_before) == ([task.pk for task in tasks[:3]], None)
+
+
+def test_pages_lead_to_each_other(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
+    tasks = [make_task(workflow) for _ in range(PAGE + 1)]
+    assert "Nearer the front" not in shown(signed_in, rosa)
+    page = shown(signed_in, rosa, f"{QUEUE}?label=spam&after={tasks[0].pk}")
+    assert f'href="{QUEUE}?label=spam&amp;before={tasks[1].pk}" rel="prev"' in page
+
+
 def test_a_place_that_is_gone_begins_at_the_front(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
     task = make_task(workflow)
-    for after in ("0", "9" * 30, "x", "-1", str(task.pk + 1)):
-        assert task.item.external_id in shown(signed_in, rosa, f"{QUEUE}?after={after}")
+    for gone in ("0", "9" * 30, "x", "-1", str(task.pk + 1)):
+        assert task.item.external_id in shown(signed_in, rosa, f"{QUEUE}?after={gone}")
+        assert task.item.external_id in shown(signed_in, rosa, f"{QUEUE}?before={gone}")
 
 
 def test_a_manager_hands_over_and_sets_priority(
