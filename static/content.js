@@ -3,6 +3,9 @@
 
 const LARGEST = 8;
 const STEP = 1.25;
+const LINE_PX = 40;
+const PAGE_SHARE = 0.9;
+const TAKES_KEYS = "a, button, input, select, textarea, summary, iframe, dialog, [tabindex='0']";
 
 // --- mail: its text, or as its sender laid it out ---
 
@@ -45,6 +48,26 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.elt.id === "desk") isSearching = false;
   else if (isSearching) bringRest(document);
+});
+
+// The keys that scroll a page scroll the item first, where nothing else has the focus: no Tab for every long mail.
+function wayOf({ key, shiftKey }, text) {
+  const page = PAGE_SHARE * text.clientHeight;
+  if (key === " ") return shiftKey ? -page : page;
+  const ways = {
+    PageDown: page, PageUp: -page, ArrowDown: LINE_PX, ArrowUp: -LINE_PX, End: text.scrollHeight, Home: -text.scrollHeight,
+  };
+  return ways[key] ?? 0;
+}
+
+document.addEventListener("keydown", (event) => {
+  const text = document.querySelector("#desk .desk-text");
+  if (!text || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+  const way = event.target.closest(TAKES_KEYS) ? 0 : wayOf(event, text);
+  const room = way > 0 ? text.scrollHeight - text.clientHeight - text.scrollTop : text.scrollTop;
+  if (way === 0 || room < 1) return;
+  event.preventDefault();
+  text.scrollBy({ top: way });
 });
 
 // --- guidelines: a panel that stays open from item to item, until the tab is closed ---

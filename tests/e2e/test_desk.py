@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Visitors
 from tests.e2e.desk import NEXT, Desk, Keyboard
-from tests.e2e.running import Demo, wait_for
+from tests.e2e.running import HELD_TEXT, Demo, wait_for
 
 pytestmark = pytest.mark.e2e
 # On the desk of "leads": 1 qualified lead, 2 existing customer, 3 spam, 4 none of these; a lead is suggested.
@@ -115,6 +115,22 @@ def test_z_takes_the_last_answer_back(demo: Demo, visitors: Visitors) -> None:
     desk.expect_item(second)
     assert answers(demo, first_id) == ["spam", "qualified_lead"]
     assert demo.reviews([first_id]) == [(first_id, "rosa")]
+
+
+def test_keys_that_scroll_scroll_the_item(demo: Demo, visitors: Visitors) -> None:
+    state = "\n".join([HELD_TEXT["leads"], *(f"Line {number} of a long mail." for number in range(300))])
+    demo.post_held("leads", 1, state=state)
+    page = Desk(visitors("rosa")).page
+    at = "[scrollY, document.querySelector('.desk-text').scrollTop]"
+    page.keyboard.press("Space")
+    down, text = page.evaluate(at)
+    assert down == 0
+    assert text > 200
+    page.keyboard.press("Shift+Space")
+    assert page.evaluate(at) == [0, 0]
+    page.keyboard.press("End")
+    page.keyboard.press("PageDown")
+    page.wait_for_function("scrollY > 0")
 
 
 def test_a_question_mark_lists_the_keys(demo: Demo, visitors: Visitors) -> None:
