@@ -187,9 +187,21 @@ def reopen(task: ReviewTask, taken_back: Review, verdict: Verdict, *, now: datet
     was_done = task.status == ReviewTask.Status.DONE
     live = Lease.objects.filter(task=task, expires_at__gt=ClockTimestamp()).exclude(user=taken_back.user_id)
     task.status, task.closed_at, task.reviews_done = ReviewTask.Status.OPEN, None, task.reviews_done - 1
+    if task.stage != verdict.stage:
+        # Handed over to be decided: who that was may be the one person who may not answer it now.
+        task.assigned_to, task.assigned_until = None, None
     task.stage = verdict.stage
     task.reviews_needed = max(verdict.needed, task.reviews_done + live.count() + 1)
-    task.save(update_fields=["status", "closed_at", "stage", "reviews_needed", "reviews_done"])
+    changed = (
+        "status",
+        "closed_at",
+        "stage",
+        "reviews_needed",
+        "reviews_done",
+        "assigned_to",
+        "assigned_until",
+    )
+    task.save(update_fields=changed)
     if not was_done:
         return
     Label.objects.filter(item=task.item_id, review__task=task, taken_back_at=None).update(taken_back_at=now)

@@ -77,6 +77,19 @@ def test_others_are_not_told(seen: ReviewTask, ravi: User, signed_in: SignIn) ->
     assert "pened to decide" not in page
 
 
+def test_handed_to_them_to_decide_it_is_kept_from_nobody(
+    workflow: Workflow, rosa: User, ravi: User, mara: User
+) -> None:
+    ReviewRules.objects.create(workflow=workflow, consensus="unanimous", created_at=NOW)
+    task = make_task(workflow, reviews_wanted=2)
+    answer(rosa, task, "lead")
+    answer(ravi, task, "spam")
+    release_lease(user=mara, lease_token=token_of(mara, workflow))
+    assign(manager=mara, workflow=workflow, task_id=task.pk, to=mara, note="x", now=NOW)
+    release_lease(user=ravi, lease_token=undo_last_review(user=ravi, workflow=workflow, now=SOON).token)
+    assert gets(ravi, workflow) == task
+
+
 def test_called_again_they_decide(seen: ReviewTask, workflow: Workflow, ravi: User, mara: User) -> None:
     answer(ravi, seen, "spam", at=SOON)
     assert gets(mara, workflow) == seen
