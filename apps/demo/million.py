@@ -7,13 +7,14 @@ what still waits for a person has content.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
 
 from apps.accounts.models import User
-from apps.workflows.models import Workflow
+from apps.workflows.models import Question, Workflow
 from apps.workflows.selectors import current_question_set
 
 WEEKS = 8
@@ -46,7 +47,8 @@ SELECT id, to_jsonb('Message ' || n), 'Message ' || n, '[]' FROM made WHERE aske
 INSERT INTO items_decision (id, item_id, question_set_id, is_primary, endpoint_id, model_requested, model,
     request_id, http_status, latency_s, input_tokens, output_tokens, cost, warnings, answers, images, created_at)
 SELECT id, id, %(question_set)s, true, %(endpoint)s, %(model)s, %(model)s, '', 200, 0.03 + random() * 0.1, 400, 0,
-    0.00004, '[]', jsonb_build_object(%(key)s, jsonb_build_object('kind', 'choice', 'raw_confidence', null,
+    0.00004, '[]', %(others)s::jsonb || jsonb_build_object(%(key)s, jsonb_build_object(
+        'kind', 'choice', 'raw_confidence', null,
         'probabilities', (SELECT jsonb_agg(jsonb_build_array(option, CASE WHEN option = label THEN p
             ELSE (1 - p) / (%(options_many)s - 1) END) ORDER BY place)
             FROM unnest(%(options)s::text[]) WITH ORDINALITY each (option, place)))), '[]', at
@@ -101,6 +103,9 @@ def fill(*, workflow: Workflow, user: User, size: int, now: datetime) -> None:
         "question_set": questions.pk,
         "question": question.pk,
         "key": question.key,
+        "others": json.dumps(
+            {each.key: _unsure(each) for each in questions.questions.all() if each != question}
+        ),
         "endpoint": workflow.endpoint_id,
         "policy": policy.pk,
         "model": MODEL,
@@ -118,6 +123,13 @@ def fill(*, workflow: Workflow, user: User, size: int, now: datetime) -> None:
             cursor.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}")  # noqa: S608 - our own names
         # As autovacuum does in time: what is counted from indexes alone needs it.
         cursor.execute("VACUUM ANALYZE")
+
+
+def _unsure(question: Question) -> dict[str, Any]:
+    """What the model answers to a question that nobody is asked."""
+    options = question.option_ids
+    told = [[option, 1 / len(options)] for option in options]
+    return {"kind": question.kind, "raw_confidence": None, "probabilities": told}
 
 
 def _after_last() -> int:

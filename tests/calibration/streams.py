@@ -104,6 +104,23 @@ def insert_past(workflow: Workflow, past: Sequence[Past], *, prefix: str = "item
         cursor.execute("ANALYZE items_item, items_decision, items_route, reviews_label")
 
 
+# `insert_past` leaves decisions without probabilities.
+_WITH_ANSWERS = """
+UPDATE items_decision decision SET answers = jsonb_build_object('intent', jsonb_build_object('kind', 'choice',
+    'probabilities', jsonb_build_array(jsonb_build_array('spam', route.p), jsonb_build_array('lead', 1 - route.p))))
+FROM items_route route WHERE route.decision_id = decision.id
+"""
+
+
+def insert_judged(workflow: Workflow, past: Sequence[Past]) -> None:
+    insert_past(workflow, past, prefix="judged")
+    with connection.cursor() as cursor:
+        # Decisions are never edited; these were written a moment ago, without what they say.
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(_WITH_ANSWERS)
+        cursor.execute("SET LOCAL session_replication_role = origin")
+
+
 def random_past(seed: int, size: int) -> list[Past]:
     """Two labels over 80 days, audited at 10, 20 or 25 %, mostly answered, some by "none of these"."""
     chance = Random(seed)

@@ -1,42 +1,24 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
 from apps.accounts.models import User
 from apps.calibration.counting.people_agree import ONE_ANSWER, compare
 from apps.calibration.quality import Quality, quality
 from apps.workflows.models import Question, Workflow
-from tests.calibration.streams import AUDITED, REVIEWED, Past, insert_past
+from tests.calibration.streams import AUDITED, REVIEWED, insert_judged
 from tests.factories import NOW, make_item, make_route, make_task
 from tests.insights.answered import answer
 
 pytestmark = pytest.mark.django_db
 
-# `insert_past` leaves decisions without probabilities.
-_WITH_ANSWERS = """
-UPDATE items_decision decision SET answers = jsonb_build_object('intent', jsonb_build_object('kind', 'choice',
-    'probabilities', jsonb_build_array(jsonb_build_array('spam', route.p), jsonb_build_array('lead', 1 - route.p))))
-FROM items_route route WHERE route.decision_id = decision.id
-"""
-
 
 def quality_of(workflow: Workflow, key: str = "intent") -> Quality:
     question = Question.objects.select_related("question_set").get(question_set__workflow=workflow, key=key)
     return quality(workflow=workflow, question=question, now=NOW)
-
-
-def insert_judged(workflow: Workflow, past: Sequence[Past]) -> None:
-    insert_past(workflow, past)
-    with connection.cursor() as cursor:
-        # Decisions are never edited; these were written a moment ago, without what they say.
-        cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute(_WITH_ANSWERS)
-        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def test_it_works(workflow: Workflow, rosa: User) -> None:

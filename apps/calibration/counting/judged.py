@@ -7,8 +7,7 @@ items.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -69,7 +68,7 @@ class Judged:
 
     @classmethod
     def nothing(cls, question: Question) -> Judged:
-        return _to_columns([], question.option_ids)
+        return _Read.of([b""] * 5, len(question.option_ids)).to_judged(question.option_ids)
 
     def until(self, day: date) -> Judged:
         kept = np.asarray([each <= day for each in self.days], np.bool_)
@@ -100,49 +99,123 @@ class Judged:
         return np.asarray(1 / self.pi, np.float64)
 
 
+# Routes in force are read from their narrow columns: a decision as it is stored takes many times as long.
 ROUTES = """
-    route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.question_set_id = %(question_set)s
-        AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-        AND route.created_at < (%(after)s::date::timestamp AT TIME ZONE %(zone)s)
-        AND decision.model = %(model)s
+    columns.workflow_id = %(workflow)s AND columns.question_set_id = %(question_set)s
+        AND columns.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
+        AND columns.created_at < (%(after)s::date::timestamp AT TIME ZONE %(zone)s)
+        AND columns.model = %(model)s AND columns.model <> ''
 """
+# A vector that lacks a question is no use: then it is the decision's own answer, option by option.
+_TOLD = """
+SELECT (SELECT string_agg(float8send(coalesce((pair ->> 1)::float8, 0)), '' ORDER BY place)
+        FROM unnest(%(options)s::text[]) WITH ORDINALITY option (id, place)
+        LEFT JOIN jsonb_array_elements(decision.answers->%(key)s->'probabilities') pair ON pair ->> 0 = id)
+FROM items_route route JOIN items_decision decision ON decision.id = route.decision_id
+WHERE route.id = columns.route_id AND decision.answers ? %(key)s
+"""
+_COUNTING = """label.question_id = %(question)s AND label.taken_back_at IS NULL AND label.source <> 'import'
+        AND label.is_asked"""
+# Each by its key, so that no more is read than is found, whatever the planner takes the tables for.
+_OF_ROUTES = f"""items_routecolumns columns
+    CROSS JOIN LATERAL (
+        SELECT label.value FROM reviews_label label WHERE label.item_id = columns.item_id AND {_COUNTING} LIMIT 1
+    ) label"""  # noqa: S608 - put together from constants; what comes from outside are parameters
+_OF_LABELS = f"""reviews_label label
+    JOIN items_route route ON route.item_id = label.item_id AND route.superseded_at IS NULL AND {_COUNTING}
+    JOIN items_routecolumns columns ON columns.route_id = route.id"""
+# What is found comes as one byte string a column, all of them in the same order.
 _JUDGED = f"""
-SELECT decision.answers->%(key)s->>'probabilities', label.value,
-       CASE WHEN route.outcome = 'review' AND %(is_blind_only)s THEN {BLIND_CHANCE} ELSE route.pi END,
-       route.outcome = 'automatic',
-       (route.created_at AT TIME ZONE %(zone)s)::date
-FROM items_route route
-JOIN items_decision decision ON decision.id = route.decision_id
-JOIN reviews_label label ON label.item_id = route.item_id AND label.question_id = %(question)s
-    AND label.taken_back_at IS NULL AND label.source <> 'import' AND label.is_asked
-LEFT JOIN reviews_reviewtask task ON %(is_blind_only)s AND task.route_id = route.id AND task.status <> 'cancelled'
-WHERE {ROUTES}
-    AND (route.outcome <> 'review' OR (task.blind AND task.blind_pi > 0) OR NOT %(is_blind_only)s)
-    AND (route.outcome = 'review' OR route.drawn) AND route.pi > 0 AND decision.answers ? %(key)s
-ORDER BY route.created_at DESC, route.id DESC LIMIT %(most)s
-"""  # noqa: S608 - put together from constants; what comes from outside are parameters
+SELECT string_agg(p, ''), string_agg(int4send(truth), ''), string_agg(float8send(pi), ''),
+       string_agg(boolsend(is_automatic), ''), string_agg(int4send(day), '')
+FROM (
+    SELECT CASE WHEN octet_length(columns.vector) = %(width)s
+                THEN substring(columns.vector FROM %(first)s FOR %(size)s) ELSE ({_TOLD}) END AS p,
+           coalesce(array_position(%(options)s::text[], label.value::text), 0) - 1 AS truth,
+           CASE WHEN %(is_blind_only)s AND NOT columns.is_automatic THEN {BLIND_CHANCE} ELSE columns.pi END AS pi,
+           columns.is_automatic, (columns.created_at AT TIME ZONE %(zone)s)::date - '1970-01-01'::date AS day
+    FROM {{answered}}
+    LEFT JOIN reviews_reviewtask task
+        ON %(is_blind_only)s AND task.route_id = columns.route_id AND task.status <> 'cancelled'
+    WHERE {ROUTES}
+        AND (columns.is_automatic OR task.blind OR NOT %(is_blind_only)s)
+        AND (NOT columns.is_automatic OR columns.drawn) AND columns.pi > 0
+        AND (octet_length(columns.vector) = %(width)s OR ({_TOLD}) IS NOT NULL)
+    ORDER BY columns.created_at DESC, columns.route_id DESC LIMIT %(most)s
+) newest
+"""  # noqa: S608 - as above
+_FEW = f"""
+SELECT count(*) <= %(most)s FROM (SELECT FROM reviews_label label WHERE {_COUNTING} LIMIT %(most)s + 1) first
+"""  # noqa: S608 - as above
 
 
-def judged(stretch: Stretch, *, is_blind_only: bool = False) -> tuple[Judged, bool]:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Answered items as they come. `truth` is the place among the options, -1 for none of these; days from 1970."""
+
+    p: Floats
+    truth: NDArray[np.intp]
+    pi: Floats
+    automatic: NDArray[np.bool_]
+    day: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, found: Sequence[bytes], options: int) -> _Read:
+        p, truth, pi, automatic, day = found
+        return cls(
+            p=np.frombuffer(p, ">f8").astype(np.float64).reshape(-1, options),
+            truth=np.frombuffer(truth, ">i4").astype(np.intp),
+            pi=np.frombuffer(pi, ">f8").astype(np.float64),
+            automatic=np.frombuffer(automatic, np.bool_),
+            day=np.frombuffer(day, ">i4").astype(np.int64),
+        )
+
+    def to_judged(self, options: Sequence[str]) -> Judged:
+        nothing = [""] if (self.truth < 0).any() else []
+        return Judged(
+            options=(*options, *nothing),
+            p=np.hstack([self.p, np.zeros((len(self.p), len(nothing)))]),
+            truth=np.where(self.truth < 0, len(options), self.truth),
+            pi=self.pi,
+            automatic=self.automatic,
+            days=tuple(self.day.astype("datetime64[D]").tolist()),
+        )
+
+
+def judged(stretch: Stretch, *, is_blind_only: bool = False, most: int = MOST_ANSWERS) -> tuple[Judged, bool]:
     """The newest answers of the stretch, and whether older ones had to be left out. Then the oldest day that
     remains is whole, unless a single day has too many. `is_blind_only`: of reviews only blind ones, each by its chance
     of being blind."""
     options = stretch.question.option_ids
-    most = max(1, min(MOST_ANSWERS, MOST_PROBABILITIES // len(options)))
-    rows: list[tuple[str, str | None, float, bool, date]] = []
+    most = max(1, min(most, MOST_PROBABILITIES // len(options)))
+    columns = [b""] * 5
+    values = _place_in_vector(stretch.question) | {"options": options, "is_blind_only": is_blind_only}
     with connection.cursor() as cursor:
-        for part in _newest_first(stretch):
-            cursor.execute(
-                _JUDGED, part.to_sql() | {"most": most + 1 - len(rows), "is_blind_only": is_blind_only}
-            )
-            rows += cursor.fetchall()
-            if len(rows) > most:
+        # What is hardly ever answered is read by its answers; else days are read until there are enough.
+        cursor.execute(_FEW, stretch.to_sql() | {"most": most})
+        is_rare = cursor.fetchone()[0]
+        statement = _JUDGED.format(answered=_OF_LABELS if is_rare else _OF_ROUTES)
+        for part in [stretch] if is_rare else _newest_first(stretch):
+            cursor.execute(statement, part.to_sql() | values | {"most": most + 1 - len(columns[3])})
+            columns = [had + (more or b"") for had, more in zip(columns, cursor.fetchone(), strict=True)]
+            if len(columns[3]) > most:
                 break
-    is_cut = len(rows) > most
+    found = _Read.of(columns, len(options))
+    is_cut = len(found.day) > most
     if is_cut:
-        oldest = rows[-1][4]
-        rows = [row for row in rows[:most] if row[4] > oldest] or rows[:most]
-    return _to_columns(rows, options), is_cut
+        kept = int(np.count_nonzero(found.day > found.day[-1])) or most
+        found = _Read(
+            found.p[:kept], found.truth[:kept], found.pi[:kept], found.automatic[:kept], found.day[:kept]
+        )
+    return found.to_judged(options), is_cut
+
+
+def _place_in_vector(question: Question) -> dict[str, Any]:
+    """Where a vector has this question's probabilities, in bytes from 1; see `RouteColumns`."""
+    every = sorted(question.question_set.questions.all(), key=lambda each: each.key.encode())
+    widths = [8 * len(each.option_ids) for each in every]
+    at = [each.pk for each in every].index(question.pk)
+    return {"width": sum(widths), "first": 1 + sum(widths[:at]), "size": widths[at]}
 
 
 def _newest_first(stretch: Stretch) -> Iterator[Stretch]:
@@ -154,45 +227,16 @@ def _newest_first(stretch: Stretch) -> Iterator[Stretch]:
         left, days = first, 2 * days
 
 
-def _to_columns(rows: list[tuple[str, str | None, float, bool, date]], options: list[str]) -> Judged:
-    given = json.loads(f"[{','.join(row[0] for row in rows)}]")
-    has_none = any(row[1] is None for row in rows)
-    columns = (*options, *([""] if has_none else []))
-    places = {option: place for place, option in enumerate(columns)}
-    p = np.zeros((len(rows), len(columns)))
-    if rows:
-        p[:, : len(options)] = [_in_order(pairs, options) for pairs in given]
-    return Judged(
-        options=columns,
-        p=p,
-        truth=np.asarray([places[row[1] or ""] for row in rows], np.intp),
-        pi=np.asarray([row[2] for row in rows], np.float64),
-        automatic=np.asarray([row[3] for row in rows], np.bool_),
-        days=tuple(row[4] for row in rows),
-    )
-
-
-def _in_order(pairs: list[list[Any]], options: list[str]) -> list[float]:
-    if [pair[0] for pair in pairs] == options:
-        return [pair[1] for pair in pairs]
-    given = dict(pairs)
-    return [given.get(option, 0.0) for option in options]
-
-
-# Read from the narrow columns of routes in force: a long queue's decisions take half a second to read.
-_OPEN = """
+_OPEN = f"""
 SELECT (columns.created_at AT TIME ZONE %(zone)s)::date, columns.is_automatic, count(*),
        count(*) FILTER (WHERE columns.drawn AND columns.created_at < %(deadline)s)
 FROM reviews_reviewtask task
 JOIN items_routecolumns columns ON columns.route_id = task.route_id
-WHERE columns.workflow_id = %(workflow)s AND columns.question_set_id = %(question_set)s
-    AND columns.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-    AND columns.created_at < (%(after)s::date::timestamp AT TIME ZONE %(zone)s)
-    AND columns.model = %(model)s
+WHERE {ROUTES}
     AND task.workflow_id = %(workflow)s AND task.status = 'open' AND %(key)s = ANY (task.asked)
     AND task.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
 GROUP BY 1, 2
-"""
+"""  # noqa: S608 - as above
 
 
 @dataclass(frozen=True, slots=True)

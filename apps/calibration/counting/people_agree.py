@@ -18,6 +18,7 @@ from apps.workflows.models import Question
 ONE_ANSWER = "no item was answered by two people"
 _NONE = ""
 _MOST_ITEMS = 20_000
+_FEW_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,27 @@ _ANSWERS = f"""
 FROM reviews_answer answer
 JOIN reviews_review review ON review.id = answer.review_id AND review.taken_back_at IS NULL
 JOIN reviews_reviewtask task ON task.id = review.task_id
-JOIN items_route route ON route.id = task.route_id
-JOIN items_decision decision ON decision.id = route.decision_id
+JOIN items_routecolumns columns ON columns.route_id = task.route_id
 WHERE {ROUTES} AND answer.question_id = %(question)s AND answer.kind <> 'cannot_tell'
     AND answer.is_asked AND NOT review.is_adjudication
 """
-_TWICE = f"""
-SELECT array_agg(coalesce(answer.value, '') ORDER BY review.id) {_ANSWERS} AND task.reviews_done > 1
+# The same of a few days, as where there is much: each by its key, so that nothing else is read, however the planner
+# judges the tables.
+_ANSWERS_OF_DAYS = f"""
+FROM items_routecolumns columns
+CROSS JOIN LATERAL (SELECT * FROM reviews_reviewtask each WHERE each.route_id = columns.route_id OFFSET 0) task
+CROSS JOIN LATERAL (
+    SELECT * FROM reviews_review each
+    WHERE each.task_id = task.id AND each.taken_back_at IS NULL AND NOT each.is_adjudication OFFSET 0
+) review
+CROSS JOIN LATERAL (
+    SELECT * FROM reviews_answer each WHERE each.review_id = review.id AND each.question_id = %(question)s
+        AND each.kind <> 'cannot_tell' AND each.is_asked OFFSET 0
+) answer
+WHERE {ROUTES} AND (NOT columns.is_automatic OR columns.drawn)
+"""  # noqa: S608 - put together from constants; what comes from outside are parameters
+_TWICE = """
+SELECT array_agg(coalesce(answer.value, '') ORDER BY review.id) {answers} AND task.reviews_done > 1
 GROUP BY task.id HAVING count(*) > 1 ORDER BY task.id DESC LIMIT %(most)s
 """
 _DRAWN = "task.kind = 'routine' AND (task.reviews_wanted = 1 OR task.blind_pi < 1)"
@@ -82,15 +97,19 @@ SELECT review.user_id, review.blind, count(*) FILTER (WHERE {_DRAWN}),
            WHERE NOT review.blind AND answer.value = answer.model_value),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY review.seconds) FILTER (
            WHERE NOT review.blind AND answer.value IS DISTINCT FROM answer.model_value)
-{_ANSWERS} AND answer.model_value IS NOT NULL
+{{answers}} AND answer.model_value IS NOT NULL
 GROUP BY GROUPING SETS ((review.user_id, review.blind), ()) ORDER BY review.user_id NULLS LAST
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
+
+
+def _answers_in(stretch: Stretch) -> str:
+    return _ANSWERS_OF_DAYS if (stretch.end_on - stretch.start_on).days < _FEW_DAYS else _ANSWERS
 
 
 def people_agree(stretch: Stretch) -> PeopleAgree:
     """Of the newest 20,000 items that two people answered."""
     with connection.cursor() as cursor:
-        cursor.execute(_TWICE, stretch.to_sql() | {"most": _MOST_ITEMS})
+        cursor.execute(_TWICE.format(answers=_answers_in(stretch)), stretch.to_sql() | {"most": _MOST_ITEMS})
         items: list[list[str]] = [row[0] for row in cursor.fetchall()]
     return compare(items, stretch.question)
 
@@ -130,7 +149,7 @@ def _alpha(several: Sequence[Sequence[str]], *, is_score: bool) -> Alpha:
 
 def following(stretch: Stretch) -> Following:
     with connection.cursor() as cursor:
-        cursor.execute(_FOLLOWED, stretch.to_sql())
+        cursor.execute(_FOLLOWED.format(answers=_answers_in(stretch)), stretch.to_sql())
         *people, (*_, accept_s, correct_s) = cursor.fetchall()
     rows: list[tuple[int, bool, int, int]] = [row[:4] for row in people]
     return Following(anchoring(*_sums(rows)), _by_person(rows), accept_s, correct_s)
