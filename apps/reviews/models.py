@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Collate, Lower
 
 from apps.accounts.models import User
 from apps.items.models import Item, Route
@@ -73,6 +74,14 @@ class ReviewTask(models.Model):
     language = models.CharField(
         max_length=35, blank=True, default="", db_default="", help_text="BCP 47; empty: not known"
     )
+    # Kept by a trigger, whoever writes tasks: what people filter the queue by.
+    suggested = models.CharField(
+        max_length=120,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="its route's label; empty where blind",
+    )
     # Handed over: only this person gets it until then; afterwards everyone does.
     assigned_to = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="assigned_tasks", db_index=False
@@ -124,6 +133,18 @@ class ReviewTask(models.Model):
                 fields=["assigned_to"],
                 condition=Q(status="open", assigned_to__isnull=False),
                 name="task_assigned",
+            ),
+            # A filter that finds little, or nothing, does not walk the queue for it.
+            models.Index(
+                fields=["workflow", "suggested"],
+                condition=Q(status="open") & ~Q(suggested=""),
+                name="task_suggested",
+            ),
+            models.Index(
+                F("workflow"),
+                Collate(Lower("language"), "C"),
+                condition=Q(status="open"),
+                name="task_language",
             ),
         ]
 

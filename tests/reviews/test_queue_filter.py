@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 import pytest
 from django.db import connection, transaction
 from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -14,10 +15,10 @@ from apps.core.errors import InvalidInput
 from apps.items.models import Item, ItemContent
 from apps.reviews.forms_queue import filter_of, told_filter
 from apps.reviews.models import ReviewTask
-from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker, bounded
+from apps.reviews.queue import EVERYTHING, FEW, QueueFilter, Seeker, bounded
 from apps.reviews.standing import waiting_for
 from apps.workflows.models import Workflow
-from tests.factories import make_task
+from tests.factories import NOW, make_item, make_task
 from tests.reviews.queue_people import gets
 
 
@@ -47,6 +48,43 @@ def test_each_part_finds_its_own(workflow: Workflow, rosa: User, wanted: dict[st
     ReviewTask.objects.exclude(pk=right.pk).update(created_at=timezone.now() - timedelta(hours=1))
     ReviewTask.objects.filter(pk=right.pk).update(created_at=timezone.now() - timedelta(hours=3))
     assert gets(rosa, workflow, QueueFilter(**wanted)) == right
+
+
+@pytest.mark.parametrize("wanted", [QueueFilter(label="lead"), QueueFilter(language="he")])
+def test_what_finds_nothing_does_not_walk_the_queue(
+    workflow: Workflow, rosa: User, wanted: QueueFilter
+) -> None:
+    make_task(workflow, label="spam", language="en")
+    with CaptureQueriesContext(connection) as asked:
+        assert gets(rosa, workflow, wanted) is None
+    assert asked.captured_queries
+    assert not [each for each in asked.captured_queries if "SKIP LOCKED" in each["sql"]]
+
+
+def test_few_are_given_in_the_queues_order(workflow: Workflow, rosa: User) -> None:
+    tasks = [make_task(workflow, label="lead", priority=number) for number in (1, 3, 2)]
+    assert gets(rosa, workflow, QueueFilter(label="lead")) == tasks[1]
+
+
+def test_many_are_given_in_the_queues_order(workflow: Workflow, rosa: User) -> None:
+    first = make_task(workflow, label="lead")
+    items = [make_item(workflow, f"more-{number}", status="in_review") for number in range(FEW)]
+    same = {
+        name: getattr(first, name) for name in ("route", "question_set", "kind", "asked", "blind", "due_at")
+    }
+    ReviewTask.objects.bulk_create(
+        ReviewTask(item=item, workflow=workflow, place_at=NOW, created_at=NOW, **same) for item in items
+    )
+    ReviewTask.objects.filter(item=items[7]).update(priority=1)
+    found = gets(rosa, workflow, QueueFilter(label="lead"))
+    assert found is not None
+    assert found.item == items[7]
+
+
+def test_what_is_answered_blind_carries_no_suggestion(workflow: Workflow) -> None:
+    for more in ({}, {"blind": True}, {"kind": "audit"}):
+        make_task(workflow, label="lead", **more)
+    assert list(ReviewTask.objects.order_by("pk").values_list("suggested", flat=True)) == ["lead", "", ""]
 
 
 @pytest.mark.parametrize("wanted", [QueueFilter(label="spam"), QueueFilter(reason="low_confidence")])
