@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
-from django.db.models import Count, Max, Min, Q, Sum, Value
+from django.db.models import Count, F, FloatField, Func, Max, Min, Q, Sum, Value
 
 from apps.actions.models import ActionRun
 from apps.calibration.counting import quarters
@@ -23,6 +23,12 @@ AUDIT_DAYS = 7
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 NOTHING_WAITS = "nothing waits"
 _MOST_REASONS = 5
+# Of a route. Subtracted by the database: to make datetimes of ten thousand texts takes longer than all the rest.
+_DECIDED_S = Func(
+    F("item__decided_at") - F("item__created_at"),
+    template="EXTRACT(EPOCH FROM %(expressions)s)::float8",
+    output_field=FloatField(),
+)
 MOST_TIMED = 5_000
 """Decisions whose speed is looked at: what it was lately, whatever the window holds."""
 
@@ -150,12 +156,7 @@ def decisions(workflow: Workflow, window: Window) -> dict[str, Figure | Rate]:
         n, priced, cost = row["n"], row["priced"], row["cost"]
     reason = NO_DATA if n == 0 else "the endpoint told no tokens"
     newest = decided.order_by("-created_at", "-id")[:MOST_TIMED]
-    took = [
-        (call_s, None if at is None else (at - came).total_seconds())
-        for call_s, at, came in newest.values_list(
-            "decision__latency_s", "item__decided_at", "item__created_at"
-        )
-    ]
+    took = list(newest.annotate(decided_s=_DECIDED_S).values_list("decision__latency_s", "decided_s"))
     return {
         "decision_cost": measured(None if cost is None else float(cost), priced, "USD", reason),
         **_percentile_figures("model_call_s", [call_s for call_s, _ in took]),
