@@ -161,6 +161,12 @@ def test_what_is_wrong_is_said_and_kept(signed_in: SignIn, mara: User, workflow:
     assert "Kept" in answer.content.decode()
 
 
+def test_a_wrong_filter_is_named_as_its_field_is(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
+    answer = signed_in(rosa).get(QUEUE, {"label": "nowhere"})
+    assert answer.status_code == 422
+    assert "<p>Suggested: Select a valid choice." in answer.content.decode()
+
+
 def test_a_settled_one_leads_to_its_item(signed_in: SignIn, rosa: User, workflow: Workflow) -> None:
     task = make_task(workflow)
     ReviewTask.objects.update(status="done", closed_at=NOW)
