@@ -36,3 +36,9 @@ def test_a_notice_alone_ends_nothing(kept_connection: int) -> None:
 def test_a_closed_one_is_not_usable(kept_connection: int) -> None:
     connection.connection.close()
     assert not connection.is_usable()
+
+
+def test_what_is_prepared_is_planned_without_its_values(kept_connection: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW plan_cache_mode")
+        assert cursor.fetchone() == ("force_generic_plan",)
