@@ -147,7 +147,7 @@ CONTENT_SECURITY_POLICY = {
         "default-src": [NONE],
         "script-src": [SELF, NONCE],
         "style-src": [SELF, NONCE],
-        "img-src": [SELF],
+        "img-src": [SELF, "data:"],  # the icon; an image in an address loads nothing and runs nothing
         "font-src": [SELF],
         "frame-src": [SELF],
         "connect-src": [SELF],
