@@ -101,8 +101,11 @@ document.addEventListener("pressed-by-key", (event) => {
   if (target.matches("[data-else] > summary")) {
     if (target.parentElement.open) openPanel(target.parentElement);
   } else if (target.matches("summary")) {
-    const field = target.parentElement.querySelector("textarea, select, input:not([type=hidden])");
-    (target.parentElement.open && field ? field : target).focus();
+    const fold = target.parentElement;
+    const typed = fold.querySelector("textarea");
+    if (typed?.value) fold.open = true; // its key leads back to what was typed, and does not fold it away
+    const field = typed?.value ? typed : fold.querySelector("textarea, select, input:not([type=hidden])");
+    (fold.open && field ? field : target).focus();
   } else if (target.matches("input[type=radio]") && isWordy(target)) {
     firstField(target.closest(".elses").querySelector(`[data-said="${target.value}"]`)).focus();
   } else if (target.matches("input[type=radio]")) {
@@ -114,8 +117,8 @@ document.addEventListener("pressed-by-key", (event) => {
 document.addEventListener("keydown", (event) => {
   if (!(event.target instanceof Element) || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
   const panel = event.target.closest(".else-body, [data-said]");
-  if (panel && event.key === "Escape") {
-    const owner = panel.closest("[data-else]");
+  if (event.key === "Escape" && (panel || event.target.closest("#desk :is(textarea, select)"))) {
+    const owner = panel?.closest("[data-else]");
     if (owner) owner.open = false;
     desk().querySelector("[data-focus]").focus({ preventScroll: true });
   } else if (panel && event.key === "Enter" && event.target.matches("input") && !event.repeat) {

@@ -37,7 +37,7 @@ ACTIONS = {
         Action("not_for_us", "o", "Not for us: then Enter"),
         Action("filter_options", "/", "Filter the options, when there are more than nine"),
         Action("unasked", "u", "The questions that are not asked here"),
-        Action("note", "c", "Write a note"),
+        Action("note", "c", "Write a note; Esc leaves it"),
         Action("undo", "z", "Undo your last answer"),
     ),
     "Pass it on": (

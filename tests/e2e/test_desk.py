@@ -101,6 +101,22 @@ def test_a_note_is_typed_without_keys_acting(demo: Demo, visitors: Visitors) -> 
     assert review["note"].splitlines() == ["no 3 offers, see z? / s", "1"]
 
 
+def test_escape_leaves_a_note_and_its_key_leads_back(demo: Demo, visitors: Visitors) -> None:
+    ((item_id, _),) = demo.post_held("leads", 1)
+    desk = Desk(visitors("rosa"))
+    desk.press("c")
+    desk.page.keyboard.type("half")
+    desk.press("Escape")
+    expect(desk.title).to_be_focused()
+    desk.press("c")
+    desk.page.keyboard.type(" a note")
+    desk.press("Escape")
+    desk.press("2")
+
+    desk.expect_heard(NEXT)
+    assert [review["note"] for review in demo.story("leads", item_id)["reviews"]] == ["half a note"]
+
+
 def test_z_takes_the_last_answer_back(demo: Demo, visitors: Visitors) -> None:
     (first_id, first), (_, second) = demo.post_held("leads", 2)
     desk = Desk(visitors("rosa"))
