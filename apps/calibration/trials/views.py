@@ -285,6 +285,8 @@ def _desk(
         "trial": shown,
         "example": example if shown.status == Trial.Status.DRAFT else None,
         "asked": [{"question": question}],
+        # Beside an option stands nothing of any model.
+        "chances": {question.key: dict.fromkeys(question.option_ids, "")} if question else {},
         "hidden": form.hidden if form else {},
         "number": questions.index(question) + 1 if question else 0,
         "of": len(questions),
