@@ -119,7 +119,7 @@ def test_a_bare_folder_becomes_a_running_python(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
         env={**os.environ, "PIP_NO_INDEX": "1"},
     )
     assert done.stdout.strip() == str(tmp_path / ".venv")

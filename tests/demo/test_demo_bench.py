@@ -43,7 +43,7 @@ def test_it_works(tmp_path: Path) -> None:
         env=os.environ | {"FERMATA_VAR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -81,7 +81,7 @@ def demo(tmp_path: Path) -> Iterator[Running]:
 
 
 def test_it_works(demo: Running, tmp_path: Path) -> None:
-    assert wait_until(lambda: demo.decided() >= 10, 120), demo.said
+    assert wait_until(lambda: demo.decided() >= 10, 300), demo.said
     facts = json.loads((tmp_path / "var" / "demo.json").read_text())
     assert facts["url"] == f"http://127.0.0.1:{demo.port}"
     assert facts["model"].startswith("standin-")

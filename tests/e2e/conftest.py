@@ -27,7 +27,7 @@ from playwright.sync_api import (
 
 from tests.e2e.running import ROOT, Demo, outer_environment, wait_for
 
-START_S = 120
+START_S = 300
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--disable-gpu",
@@ -38,7 +38,13 @@ FLAGS = (
     "--no-first-run",
 )
 BROWSER_SAYS = ("Failed to load resource",)
-HTMX_SAYS = ("htmx:sendError", "htmx:sendAbort", "htmx:afterRequest", "Response Status Error Code 503")
+HTMX_SAYS = (
+    "htmx:sendError",
+    "htmx:timeout",
+    "htmx:sendAbort",
+    "htmx:afterRequest",
+    "Response Status Error Code 503",
+)
 
 
 @pytest.fixture(scope="session")

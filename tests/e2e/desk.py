@@ -50,8 +50,9 @@ class Desk:
         texts: list[str] = self.page.evaluate("window.heard")
         return texts
 
-    def expect_heard(self, *texts: str) -> None:
-        self.page.wait_for_function("count => window.heard.length >= count", arg=len(texts))
+    def expect_heard(self, *texts: str, within_s: float = 15) -> None:
+        script = "count => window.heard.length >= count"
+        self.page.wait_for_function(script, arg=len(texts), timeout=1000 * within_s)
         assert self.heard() == list(texts)
 
 

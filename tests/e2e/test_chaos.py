@@ -107,6 +107,6 @@ def test_the_web_server_is_killed(demo: Demo, visitors: Visitors) -> None:
             process.send_signal(signal.SIGKILL)
     desk.press("2")
 
-    desk.expect_heard(NEXT)
+    desk.expect_heard(NEXT, within_s=RECOVERY_S)
     desk.expect_item(second)
     assert demo.reviews([first_id]) == [(first_id, "rosa")]
