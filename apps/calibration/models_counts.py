@@ -80,6 +80,19 @@ class Counted(models.Model):
     )
     state = models.SmallIntegerField()
     cost = models.DecimalField(max_digits=14, decimal_places=9, null=True)
+    thin = models.FloatField(
+        null=True, help_text="routing.draw.thin_draw of a drawn check or a blind review, which may be thinned"
+    )
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["count"],
+                include=["item", "state", "thin"],
+                condition=models.Q(thin__isnull=False),
+                name="counted_to_thin",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"item {self.item_id} in {self.count_id}"

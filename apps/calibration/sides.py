@@ -9,10 +9,11 @@ is not one the hold decides about, and was not asked the question unless in doub
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
+from itertools import starmap
 from typing import Any, Final
 
 from django.conf import settings as django_settings
@@ -24,7 +25,6 @@ from apps.calibration.counting.counts import WINDOW_WEEKS, LabelCounts, count_ce
 from apps.calibration.counting.days import BLIND_CHANCE
 from apps.calibration.counting.evidence import (
     AUDIT_DEADLINE,
-    Audit,
     Cell,
     model_in_use,
     same_gates_but_one_hold,
@@ -32,6 +32,7 @@ from apps.calibration.counting.evidence import (
 )
 from apps.calibration.counting.judged import Stretch
 from apps.calibration.counting.people_agree import following
+from apps.calibration.counting.thinning import Kept, Single, Wanted, kept_singly
 from apps.calibration.looking import (
     attempt_entry,
     counts_entry,
@@ -44,7 +45,7 @@ from apps.calibration.side_attempts import attempts_by_side, sides_in_force
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
 from apps.routing.draw import group_hash_pads
-from apps.stats.thresholds import GRID, StratumName
+from apps.stats.thresholds import GRID
 from apps.workflows.models import Question, Workflow
 from apps.workflows.selectors import current_question_set
 
@@ -254,17 +255,17 @@ def count_sides(basis: SideBasis) -> dict[str, LabelCounts]:
     return {
         side: count_cells(
             [cell for cell in cells if cell.label == side],
-            workflow=basis.workflow,
             start_on=start_on,
-            audits=partial(_answers, basis, side, "audited"),
-            reviews=partial(_answers, basis, side, "reviewed") if basis.is_blind_only else None,
+            thin=partial(_kept, basis, side),
+            is_blind_only=basis.is_blind_only,
         )
         for side in SIDES
     }
 
 
-def _answers(basis: SideBasis, side: str, stratum: StratumName) -> list[Audit]:
-    return [Audit(*row) for row in _fetch(_ANSWERS, basis, side=side, stratum=stratum)]
+def _kept(basis: SideBasis, side: str, wanted: Wanted) -> Iterator[Kept]:
+    rows = _fetch(_ANSWERS, basis, side=side, stratum=wanted.stratum)
+    return kept_singly(basis.workflow, starmap(Single, rows), wanted)
 
 
 def _fetch(sql: str, basis: SideBasis, **more: str) -> list[tuple[Any, ...]]:

@@ -41,10 +41,19 @@ def group_hash(key: bytes, workflow: str, external_id: str) -> bytes:
 def group_hash_pads(key: bytes, workflow: str) -> tuple[bytes, bytes]:
     """`group_hash` for a database that knows SHA-256 but no HMAC (RFC 2104, section 2): with the inner and the outer
     pad it is sha256(outer + sha256(inner + length of the external id in 4 bytes + external id))."""
+    return _pads(key, "group", workflow)
+
+
+def thin_draw_pads(key: bytes, workflow: str) -> tuple[bytes, bytes]:
+    """As `group_hash_pads`; of that hash the first 53 bits, as a share of 2^53, are `thin_draw`."""
+    return _pads(key, "thin", workflow)
+
+
+def _pads(key: bytes, purpose: str, workflow: str) -> tuple[bytes, bytes]:
     block = _checked(key) if len(key) <= _BLOCK_BYTES else hashlib.sha256(key).digest()
     block = block.ljust(_BLOCK_BYTES, b"\0")
     inner, outer = (bytes(byte ^ pad for byte in block) for pad in (0x36, 0x5C))
-    return inner + _message("group", workflow), outer
+    return inner + _message(purpose, workflow), outer
 
 
 def _uniform(key: bytes, purpose: str, workflow: str, external_id: str) -> float:

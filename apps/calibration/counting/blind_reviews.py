@@ -13,7 +13,7 @@ from datetime import date
 from django.db.models import Sum
 
 from apps.calibration.counting.days import refresh
-from apps.calibration.counting.evidence import Audit, Basis, Cell, fetch
+from apps.calibration.counting.evidence import Basis, Cell, fetch
 from apps.calibration.models_counts import ReviewCount
 from apps.reviews.models import ReviewTask
 from apps.stats.anchoring import Anchoring, anchoring
@@ -26,19 +26,6 @@ FROM calibration_daycount
 WHERE workflow_id = %(workflow)s AND day BETWEEN %(start_on)s AND %(today)s AND question_set_id = %(question_set)s
     AND model = %(model)s AND policy_id = ANY(%(policies)s) AND is_open AND stratum = 'reviewed'
 GROUP BY label, day, bin, blind_chance HAVING sum(items) > 0
-"""
-_ANSWERS = """
-SELECT daycount.day, daycount.bin, daycount.blind_chance, counted.state & %(wrong)s > 0, item.external_id
-FROM items_route route
-JOIN calibration_counted counted ON counted.item_id = route.item_id
-    AND counted.state & (%(blind)s | %(answered)s) = (%(blind)s | %(answered)s)
-JOIN calibration_daycount daycount ON daycount.id = counted.count_id
-JOIN items_item item ON item.id = route.item_id
-WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.outcome = 'review'
-    AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-    AND daycount.label = %(label)s AND daycount.stratum = 'reviewed' AND daycount.day <= %(today)s
-    AND daycount.question_set_id = %(question_set)s AND daycount.model = %(model)s
-    AND daycount.policy_id = ANY(%(policies)s) AND daycount.is_open
 """
 
 
@@ -62,8 +49,3 @@ def only_blind(basis: Basis, cells: Sequence[Cell]) -> list[Cell]:
     ]
     reviewed = map(Cell._make, fetch(_CELLS, basis))
     return sorted([*others, *reviewed], key=lambda cell: cell.label)
-
-
-def blind_answers_of(basis: Basis, label: str) -> list[Audit]:
-    """The label's blind reviews one by one, `pi` being the chance of each."""
-    return [Audit(*row) for row in fetch(_ANSWERS, basis, label=label)]

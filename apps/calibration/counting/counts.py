@@ -13,18 +13,17 @@ only the blind ones, and pi is the chance of being blind (`blind_reviews`). Answ
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from itertools import groupby
 
 import numpy as np
-from django.conf import settings
 
-from apps.calibration.counting.blind_reviews import blind_answers_of, only_blind
-from apps.calibration.counting.evidence import Audit, Cell, audits_of, basis_for, cells_of
-from apps.routing.draw import thin_draw
+from apps.calibration.counting.blind_reviews import only_blind
+from apps.calibration.counting.evidence import Cell, basis_for, cells_of
+from apps.calibration.counting.thinning import Thin, Wanted, kept_of
 from apps.stats.rates import Rate, rate
 from apps.stats.sampling import too_rare_to_thin
 from apps.stats.thresholds import (
@@ -122,10 +121,9 @@ def count_labels(
     return {
         label: count_cells(
             list(mine),
-            workflow=basis.workflow,
             start_on=max(basis.start_on, first_days.get(label, date.min)),
-            audits=partial(audits_of, basis, label),
-            reviews=partial(blind_answers_of, basis, label) if is_blind_only else None,
+            thin=partial(kept_of, basis, label),
+            is_blind_only=is_blind_only,
         )
         for label, mine in by_label
     }
@@ -134,13 +132,12 @@ def count_labels(
 def count_cells(
     cells_of_label: Sequence[Cell],
     *,
-    workflow: Workflow,
     start_on: date,
-    audits: Callable[[], list[Audit]],
-    reviews: Callable[[], list[Audit]] | None = None,
+    thin: Thin,
+    is_blind_only: bool = False,
 ) -> LabelCounts:
-    """One label's, from `start_on` on. `audits` are its single checks, `reviews` its blind ones where only those count;
-    both are read only where they must be thinned."""
+    """One label's, from `start_on` on. `thin` is asked only where rates differed. `is_blind_only`: cells of reviews are
+    of blind ones."""
     all_cells = [cell for cell in cells_of_label if cell.day >= start_on]
     beside = sum(cell.beside for cell in all_cells)
     cells = [cell for cell in all_cells if cell.items]
@@ -157,7 +154,7 @@ def count_cells(
             answered=answered,
             uncounted=answered,
             beside=beside,
-            blind_share=None if reviews is None else 0.0,
+            blind_share=0.0 if is_blind_only else None,
         )
     within = [cell for cell in cells if cell.day <= end_on]
     left_out = _days_left_out(within)
@@ -167,15 +164,15 @@ def count_cells(
     rates = {cell.pi for cell in summed if cell.stratum == "audited"}
     chances = {cell.pi for cell in summed if cell.stratum == "reviewed" and cell.pi > 0}
     rows = [_to_row(cell) for cell in summed]
-    thinned: tuple[tuple[StratumName, set[float], Callable[[], list[Audit]] | None], ...] = (
-        ("audited", rates, audits),
-        ("reviewed", chances, reviews),
-    )
-    for stratum, several, read in thinned:
-        if len(several) > 1 and read is not None:
-            single = [each for each in read() if _is_within(each, start_on, end_on, left_out)]
+    thinned: tuple[tuple[StratumName, set[float]], ...] = (("audited", rates), ("reviewed", chances))
+    for stratum, several in thinned:
+        if len(several) > 1:
+            wanted = Wanted(stratum, min(several), start_on, end_on, frozenset(left_out))
             rows = [each if each.stratum != stratum else replace(each, labelled=0, wrong=0) for each in rows]
-            rows += _thinned(workflow, summed[0].label, stratum, single, min(several))
+            rows += [
+                BinCount(summed[0].label, bin, stratum, 0, labelled, wrong, 0.0)
+                for bin, labelled, wrong in sorted(thin(wanted))
+            ]
     return LabelCounts(
         rows=tuple(rows),
         start_on=min((cell.day for cell in kept), default=start_on),
@@ -190,7 +187,7 @@ def count_cells(
         beside=beside,
         left_out=tuple(sorted(left_out)),
         thinned_to=min(rates) if len(rates) > 1 else None,
-        blind_share=None if reviews is None else min(chances, default=0.0),
+        blind_share=min(chances, default=0.0) if is_blind_only else None,
     )
 
 
@@ -274,10 +271,6 @@ def _otherwise(cells: Sequence[Cell], stratum: StratumName) -> Rate:
     return rate(sum(cell.wrong for cell in mine), sum(cell.answered for cell in mine))
 
 
-def _is_within(audit: Audit, start_on: date, end_on: date, left_out: set[date]) -> bool:
-    return start_on <= audit.day <= end_on and audit.day not in left_out
-
-
 def _to_row(cell: Cell) -> BinCount:
     return BinCount(
         label=cell.label,
@@ -289,13 +282,3 @@ def _to_row(cell: Cell) -> BinCount:
         wrong=cell.wrong + cell.late,
         pi_sum=cell.pi * cell.items,
     )
-
-
-def _thinned(
-    workflow: Workflow, label: str, stratum: StratumName, audits: Iterable[Audit], smallest: float
-) -> Iterator[BinCount]:
-    """Each audit kept with chance smallest / pi, by a hash of the item: nobody can draw again."""
-    key = settings.SECRET_KEY.encode()
-    for audit in audits:
-        if thin_draw(key, workflow.slug, audit.external_id) < smallest / audit.pi:
-            yield BinCount(label, audit.bin, stratum, 0, 1, int(audit.wrong), 0.0)

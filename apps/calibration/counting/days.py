@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 
 from apps.calibration.counting.quarters import add_up
 from apps.calibration.counting.reviews import COUNT_REVIEWS
-from apps.routing.draw import group_hash_pads
+from apps.routing.draw import group_hash_pads, thin_draw_pads
 from apps.stats.thresholds import GRID
 from apps.workflows.models import Workflow
 
@@ -81,6 +81,7 @@ WITH affected AS (
            (route.outcome = 'review' OR (route.drawn AND route.pi > 0)) AS asked,
            label.id IS NOT NULL AS answered,
            label.id IS NOT NULL AND label.value IS DISTINCT FROM route.label AS differs,
+           item.external_id,
            route.drawn AND label.id IS NULL AS undone,
            item.group_key <> '' AND route.open_but_threshold AND row_number() OVER (
                PARTITION BY item.group_key, route.question_set_id, decision.model, route.open_but_threshold
@@ -104,7 +105,9 @@ WITH affected AS (
 ), now AS (
     SELECT item_id, {_KEY}, cost, CASE WHEN beside THEN {BESIDE} ELSE
                asked::int * {ASKED} + (asked AND answered)::int * {ANSWERED} + (asked AND differs)::int * {WRONG}
-               + (asked AND undone)::int * {UNDONE} + is_blind::int * {BLIND} END AS state
+               + (asked AND undone)::int * {UNDONE} + is_blind::int * {BLIND} END AS state,
+           CASE WHEN NOT beside AND (is_blind OR asked AND stratum = 'audited')
+                THEN calibration_draw(%(thin_inner)s, %(thin_outer)s, external_id) END AS thin
     FROM routed
 ), had AS MATERIALIZED (
     SELECT count_id, state, -count(*) AS n, -count(cost) AS priced, -coalesce(sum(cost), 0) AS cost
@@ -137,12 +140,12 @@ WITH affected AS (
     DELETE FROM calibration_counted
     WHERE item_id = ANY(%(items)s::bigint[]) AND item_id NOT IN (SELECT item_id FROM now)
 ), kept AS (
-    INSERT INTO calibration_counted AS before (item_id, count_id, state, cost)
-    SELECT item_id, cell.id, state, now.cost FROM now JOIN cell USING ({_KEY})
+    INSERT INTO calibration_counted AS before (item_id, count_id, state, cost, thin)
+    SELECT item_id, cell.id, state, now.cost, thin FROM now JOIN cell USING ({_KEY})
     ON CONFLICT (item_id) DO UPDATE
-        SET count_id = excluded.count_id, state = excluded.state, cost = excluded.cost
-        WHERE (before.count_id, before.state, before.cost)
-            IS DISTINCT FROM (excluded.count_id, excluded.state, excluded.cost)
+        SET count_id = excluded.count_id, state = excluded.state, cost = excluded.cost, thin = excluded.thin
+        WHERE (before.count_id, before.state, before.cost, before.thin)
+            IS DISTINCT FROM (excluded.count_id, excluded.state, excluded.cost, excluded.thin)
 )
 SELECT 1
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
@@ -158,10 +161,14 @@ def refresh(workflow: Workflow) -> int:
         _in_turn(workflow, partial(add_up, workflow))
     if not is_noted:
         return 0
-    inner, outer = group_hash_pads(settings.SECRET_KEY.encode(), workflow.slug)
+    key = settings.SECRET_KEY.encode()
+    inner, outer = group_hash_pads(key, workflow.slug)
+    thin_inner, thin_outer = thin_draw_pads(key, workflow.slug)
     values: dict[str, Any] = {
         "inner": inner,
         "outer": outer,
+        "thin_inner": thin_inner,
+        "thin_outer": thin_outer,
         "workflow": workflow.pk,
         "zone": workflow.time_zone,
         "grid": list(GRID),

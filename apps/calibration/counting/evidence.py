@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.utils import timezone
 
-from apps.calibration.counting.days import ANSWERED, ASKED, BLIND, UNDONE, WRONG, refresh
+from apps.calibration.counting.days import ANSWERED, UNDONE, WRONG, refresh
 from apps.items.models import Route
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
@@ -64,18 +64,6 @@ class Cell(NamedTuple):
     wrong: int
     late: int
     beside: int
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """An automatic item that was drawn, and is answered or past its deadline, which counts as wrong; or a blind review,
-    where only those count."""
-
-    day: date
-    bin: int
-    pi: float
-    wrong: bool
-    external_id: str
 
 
 def model_in_use(workflow: Workflow) -> str | None:
@@ -177,20 +165,6 @@ WHERE workflow_id = %(workflow)s AND day BETWEEN %(start_on)s AND %(today)s AND 
     AND model = %(model)s AND policy_id = ANY(%(policies)s) AND is_open AND items + beside > 0
 GROUP BY label, day, bin, stratum, pi ORDER BY label
 """
-_AUDITS = """
-SELECT daycount.day, daycount.bin, daycount.pi, counted.state & %(answered)s = 0 OR counted.state & %(wrong)s > 0,
-       item.external_id
-FROM items_route route
-JOIN calibration_counted counted ON counted.item_id = route.item_id AND counted.state & %(asked)s > 0
-JOIN calibration_daycount daycount ON daycount.id = counted.count_id
-JOIN items_item item ON item.id = route.item_id
-WHERE route.workflow_id = %(workflow)s AND route.superseded_at IS NULL AND route.drawn
-    AND route.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)
-    AND (counted.state & %(answered)s > 0 OR route.created_at < %(deadline)s)
-    AND daycount.label = %(label)s AND daycount.stratum = 'audited' AND daycount.day <= %(today)s
-    AND daycount.question_set_id = %(question_set)s AND daycount.model = %(model)s
-    AND daycount.policy_id = ANY(%(policies)s) AND daycount.is_open
-"""
 
 
 def cells_of(basis: Basis) -> list[Cell]:
@@ -199,12 +173,7 @@ def cells_of(basis: Basis) -> list[Cell]:
     return list(map(Cell._make, fetch(_CELLS, basis)))
 
 
-def audits_of(basis: Basis, label: str) -> list[Audit]:
-    """Of the counts as `cells_of` left them."""
-    return [Audit(*row) for row in fetch(_AUDITS, basis, label=label)]
-
-
-def fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
+def fetch(sql: str, basis: Basis, **more: Any) -> list[tuple[Any, ...]]:
     """Rows of a statement with the parameters of `_CELLS` and `more`."""
     deadline = basis.now - AUDIT_DEADLINE
     zone = ZoneInfo(basis.workflow.time_zone)
@@ -218,11 +187,9 @@ def fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
         "today": timezone.localtime(basis.now, zone).date(),
         "deadline": deadline,
         "deadline_day": timezone.localtime(deadline, zone).date(),
-        "asked": ASKED,
         "answered": ANSWERED,
         "wrong": WRONG,
         "undone": UNDONE,
-        "blind": BLIND,
     }
     with connection.cursor() as cursor:
         cursor.execute(sql, values | more)

@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from apps.calibration.counting.evidence import AUDIT_DEADLINE, Audit, Basis, Cell
+from apps.calibration.counting.evidence import AUDIT_DEADLINE, Basis, Cell
+from apps.calibration.counting.thinning import Single
 from apps.routing.draw import group_hash_pads
 from apps.stats.thresholds import GRID
 
@@ -89,8 +90,8 @@ def recounted_cells(basis: Basis) -> list[Cell]:
     return [Cell(*row) for row in _fetch(_CELLS, basis)]
 
 
-def recounted_audits(basis: Basis, label: str) -> list[Audit]:
-    return [Audit(*row) for row in _fetch(_AUDITS, basis, label=label)]
+def recounted_audits(basis: Basis, label: str) -> list[Single]:
+    return [Single(*row) for row in _fetch(_AUDITS, basis, label=label)]
 
 
 def recounted_blind_cells(basis: Basis) -> list[Cell]:
@@ -98,8 +99,8 @@ def recounted_blind_cells(basis: Basis) -> list[Cell]:
     return [Cell(*row) for row in _fetch(_BLIND_CELLS, basis)]
 
 
-def recounted_blind_answers(basis: Basis, label: str) -> list[Audit]:
-    return [Audit(*row) for row in _fetch(_BLIND_ANSWERS, basis, label=label)]
+def recounted_blind_answers(basis: Basis, label: str) -> list[Single]:
+    return [Single(*row) for row in _fetch(_BLIND_ANSWERS, basis, label=label)]
 
 
 def _fetch(sql: str, basis: Basis, **more: str) -> list[tuple[Any, ...]]:
