@@ -302,10 +302,10 @@ class Label(models.Model):
         ADJUDICATION = "adjudication"
         IMPORT = "import"
 
-    # As with tasks, but for the item: labels are looked for by theirs, or among those in force.
+    # As with tasks, but for the item and the question, which labels are filtered by.
     workflow = models.ForeignKey(Workflow, on_delete=models.PROTECT, related_name="labels", db_index=False)
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="labels")
-    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="labels", db_index=False)
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="labels")
     question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="+", db_index=False)
     value = models.CharField(max_length=120, null=True)
     source = models.CharField(max_length=15, choices=Source)
