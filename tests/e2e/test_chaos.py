@@ -97,16 +97,21 @@ def test_valkey_is_killed(demo: Demo) -> None:
 
 
 def test_the_web_server_is_killed(demo: Demo, visitors: Visitors) -> None:
-    """Who has an item open answers it when the server is back, and loses nothing."""
+    """Who has an item open and types a note answers it when the server is back, and loses nothing."""
     visitors.line_may_fail = True
     (first_id, first), (_, second) = demo.post_held("leads", 2)
     desk = Desk(visitors("rosa"))
     desk.expect_item(first)
+    desk.press("c")
+    desk.page.keyboard.type("half ")
     for process in psutil.Process(demo.process.pid).children(recursive=True):
         if "gunicorn" in process.cmdline():
             process.send_signal(signal.SIGKILL)
+    desk.page.keyboard.type("a note")
+    desk.press("Escape")
     desk.press("2")
 
     desk.expect_heard(NEXT, within_s=RECOVERY_S)
     desk.expect_item(second)
     assert demo.reviews([first_id]) == [(first_id, "rosa")]
+    assert [review["note"] for review in demo.story("leads", first_id)["reviews"]] == ["half a note"]
