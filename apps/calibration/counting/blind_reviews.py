@@ -43,9 +43,11 @@ def following_between(workflow: Workflow, start_on: date, end_on: date) -> Ancho
 
 def only_blind(basis: Basis, cells: Sequence[Cell]) -> list[Cell]:
     """The cells with reviews as blind ones alone tell; checks as they are. One label after the other."""
+    # Of the reviews only how many stand beside others is left.
     others = [
         cell._replace(items=0, asked=0, answered=0, wrong=0, late=0) if cell.stratum == "reviewed" else cell
         for cell in cells
+        if cell.stratum != "reviewed" or cell.beside
     ]
     reviewed = map(Cell._make, fetch(_CELLS, basis))
     return sorted([*others, *reviewed], key=lambda cell: cell.label)
