@@ -9,8 +9,8 @@ RUN := $(PYTHON) apps/config/bootstrap.py run --
 TEST := $(PYTHON) apps/config/bootstrap.py test --
 # A core's half of the tests is taken in a row, so that what a module has set up once serves it all. Browser tests are
 # dealt out by the file: each core has a demo of its own, and one that is killed is missed by nobody else.
-BOTH := $(TEST) -m pytest -n 2 --dist worksteal
-BROWSERS := $(TEST) -m pytest -n 2 --dist loadfile
+BOTH := $(TEST) -m pytest -n 2 --dist worksteal --ignore tests/e2e
+BROWSERS := $(TEST) -m pytest -n 2 --dist loadfile tests/e2e
 UV = $(or $(shell command -v uv),.venv/bin/uv)
 COMPILE = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url $(if $(UPGRADE),--upgrade)
@@ -30,10 +30,10 @@ test: ## set up and run everything: lint, types, tests against real servers, a r
 	@$(TEST) -m ruff format --check .
 	@$(TEST) -m mypy
 	@trap '$(TEST) -m apps.core.embedded stop var/test' EXIT; trap 'exit 130' INT TERM; \
-		$(BOTH) -m "not e2e" && $(BROWSERS) -m e2e
+		$(BOTH) && $(BROWSERS)
 
 unit: ## the fast tests only: no browser, nothing killed; their servers stay up for the next run
-	@$(BOTH) -m "not e2e and not chaos and not slow"
+	@$(BOTH) -m "not chaos and not slow"
 
 lint: ## ruff, as rules and as format
 	@$(TEST) -m ruff check .
