@@ -15,11 +15,17 @@ from apps.workflows.models import Question
 
 
 def attempts_by_side(question: Question, model: str, policies: Collection[int]) -> dict[str, Attempts]:
-    """Both sides. Another model, question version or other gate resets, as what was tried then is not among these."""
+    """Both sides. An alarm resets; so does another model, question version or other gate, as what was tried then is not
+    among these."""
     found = {"true": Attempts(), "false": Attempts()}
+    broken = Certificate.objects.filter(question=question, ended_because=Certificate.Ended.ALARM)
+    for side, at in broken.order_by("ended_at").values_list("label", "ended_at"):
+        found[side] = Attempts(reset_at=at)
     tried = Certificate.objects.filter(question=question, model=model, run__policy__in=policies)
     for side, issued_at in tried.order_by("issued_at", "id").values_list("label", "issued_at"):
-        found[side] = replace(found[side], made=found[side].made + 1, last_at=issued_at)
+        before = found[side]
+        if before.reset_at is None or issued_at > before.reset_at:
+            found[side] = replace(before, made=before.made + 1, last_at=issued_at)
     return found
 
 

@@ -9,7 +9,7 @@ from apps.calibration.counting.days import refresh
 from apps.calibration.night import look_tonight
 from apps.calibration.trials.running import work_on_next_trial
 from apps.calibration.trials.services import TASK
-from apps.calibration.watching import warnings, watching
+from apps.calibration.watching import side_alarms, warnings, watching
 from apps.calibration.watching.rounds import look_at_every_workflow
 from apps.core.wake import wake
 from apps.workflows.models import Workflow
@@ -32,11 +32,13 @@ def count_days() -> None:
 @shared_task
 def watch_alarms() -> None:
     look_at_every_workflow(watching.watch_alarms, now=timezone.now)
+    look_at_every_workflow(side_alarms.watch_side_alarms, now=timezone.now)
 
 
 @shared_task
 def watch_warnings() -> None:
     look_at_every_workflow(warnings.watch_warnings, now=timezone.now)
+    look_at_every_workflow(side_alarms.watch_side_warnings, now=timezone.now)
 
 
 @shared_task

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, TextField
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, QuerySet, Subquery, TextField, Value
 
 from apps.accounts.models import User
 from apps.calibration.models import Incident
@@ -28,6 +29,7 @@ LOOK_BACK = timedelta(days=7)
 QUIET = timedelta(days=14)
 """After a manager has closed a warning, the same one is not opened again for this long."""
 MOST_NOTE = 500
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,44 +126,75 @@ def all_incidents(workflow: Workflow) -> QuerySet[Incident]:
 
 def labels_to_look_at(incident: Incident) -> list[str]:
     """Labels whose accepted items are worth a look; none for a warning."""
-    if incident.level != Incident.Level.ALARM:
+    if incident.level != Incident.Level.ALARM or side_of(incident):
         return []
     return [incident.label] if incident.label else list(incident.numbers.get("demoted", []))
 
 
 def accepted_before(incident: Incident) -> QuerySet[Route]:
-    """Routes of items accepted by themselves in the 7 days before, newest first.
+    """Routes of items accepted by themselves in the 7 days before, newest first; for a hold's side, of those it let
+    pass.
 
     Those whose action had not started are not among them: they were held, and wait for people. `answer` is what
     people said in a check, `is_answered` whether they did.
     """
+    accepted = Route.objects.filter(
+        workflow=incident.workflow_id, superseded_at=None, outcome=Route.Outcome.AUTOMATIC
+    )
     return (
-        Route.objects.filter(
-            workflow=incident.workflow_id,
-            superseded_at=None,
-            outcome=Route.Outcome.AUTOMATIC,
-            label__in=labels_to_look_at(incident),
+        (
+            _let_pass(accepted, incident)
+            if side_of(incident)
+            else accepted.filter(label__in=labels_to_look_at(incident))
+        )
+        .filter(
             created_at__gt=incident.opened_at - LOOK_BACK,
             created_at__lte=incident.opened_at,
         )
         .select_related("item")
         .annotate(
-            is_answered=answered_routes(),
-            answer=Subquery(_answers().values("value")[:1], output_field=TextField()),
+            is_answered=answered_routes(incident),
+            answer=Subquery(_answers(incident).values("value")[:1], output_field=TextField()),
         )
         .order_by("-id")
     )
 
 
-def answered_routes() -> Exists:
-    """Whether people said what a route's item is."""
-    return Exists(_answers())
+def side_of(incident: Incident) -> str:
+    """ "true" or "false" where it is about a hold's side, else ""."""
+    return str(incident.numbers.get("side", ""))
 
 
-def _answers() -> QuerySet[Label]:
-    return Label.objects.filter(
-        item=OuterRef("item"), question__is_routing=True, taken_back_at=None
-    ).order_by()
+def _let_pass(accepted: QuerySet[Route], incident: Incident) -> QuerySet[Route]:
+    numbers = incident.numbers
+    # Strict, or a pair would be taken apart before it is looked at; silent where there is no answer.
+    pairs = f"{json.dumps(numbers['question'])}.probabilities[*]"
+    path = f'strict $.{pairs} ? (@[0] == "{numbers["side"]}" && @[1] >= $least)'
+    # A limit is met by what rounding leaves of it.
+    least = json.dumps({"least": numbers["threshold"] - ROUNDING})
+    passed = Func(
+        F("decision__answers"),
+        Func(Value(path), template="%(expressions)s::jsonpath"),
+        Func(Value(least), template="%(expressions)s::jsonb"),
+        Value(True),
+        function="jsonb_path_exists",
+        output_field=BooleanField(),
+    )
+    return accepted.filter(passed)
+
+
+def answered_routes(incident: Incident) -> Exists:
+    """Whether people said what the incident is about of a route's item."""
+    return Exists(_answers(incident))
+
+
+def _answers(incident: Incident) -> QuerySet[Label]:
+    about = (
+        {"question__key": incident.numbers["question"]}
+        if side_of(incident)
+        else {"question__is_routing": True}
+    )
+    return Label.objects.filter(item=OuterRef("item"), taken_back_at=None, **about).order_by()
 
 
 def hidden_routes(user: User) -> Exists:

@@ -21,6 +21,7 @@ from apps.calibration.watching.incidents import (
     close_incident,
     hidden_routes,
     labels_to_look_at,
+    side_of,
 )
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
@@ -32,6 +33,7 @@ from apps.workflows.models import Role, Workflow
 from apps.workflows.selectors import current_question_set
 
 PAGE = 50
+SIDE_NAMES = {"true": "Yes", "false": "No"}
 _LARGEST_ID = 2**63 - 1
 Row = TypeVar("Row", Incident, Route)
 
@@ -81,12 +83,17 @@ def _show(
         "facts": list(_facts(found, names)),
         "rates": _rates(found),
         "after": _after(found),
-        "looks": bool(labels_to_look_at(found)),
+        "looks": bool(labels_to_look_at(found) or _passes(found)),
         "items": [
-            (route, names.get(route.label or "", route.label), _answer(route, names)) for route in routes
+            (
+                route,
+                _accepted_as(found, route, names),
+                _answer(route, SIDE_NAMES if side_of(found) else names),
+            )
+            for route in routes
         ],
         "accepted": accepted.count(),
-        "answered": accepted.filter(answered_routes()).count(),
+        "answered": accepted.filter(answered_routes(found)).count(),
         "hidden": accepted.filter(hidden).count(),
         "older": _address(older),
         "newer": _newest(request),
@@ -123,6 +130,17 @@ def _names(workflow: Workflow) -> dict[str, str]:
     return next((each.option_names for each in questions if each.is_routing), {})
 
 
+def _passes(found: Incident) -> bool:
+    """Whether it is about what a hold let pass."""
+    return found.level == Incident.Level.ALARM and bool(side_of(found))
+
+
+def _accepted_as(found: Incident, route: Route, names: dict[str, str]) -> str:
+    if side_of(found):
+        return SIDE_NAMES[side_of(found)]
+    return names.get(route.label or "", route.label or "")
+
+
 def _answer(route: Any, names: dict[str, str]) -> str:
     """What people said in the item's check; "" where nobody did."""
     if not route.is_answered:
@@ -134,6 +152,8 @@ def _after(found: Incident) -> str:
     """What comes next, if nobody does anything but close it."""
     if found.level == Incident.Level.WARNING:
         return "The same warning is not opened again for 14 days."
+    if side_of(found):
+        return "The hold keeps its limits until a manager changes them; only answers given since can certify others."
     from_what = "answers given after the alarm"
     if found.kind == Incident.Kind.ANCHORED:
         from_what = "blind answers"

@@ -7,7 +7,7 @@ changed. Each side needs 200; below that there is no warning, and no all-clear e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from django.db import connection, transaction
 
 from apps.calibration.models import Incident
-from apps.calibration.watching.audit_stream import Acting, Check, last_reset, read_stream
+from apps.calibration.watching.audit_stream import Check, last_reset, read_stream
 from apps.calibration.watching.demotion import change_audit_rates
 from apps.calibration.watching.doubling import doubling_for
 from apps.calibration.watching.incidents import Finding, open_incident
@@ -59,14 +59,15 @@ def watch_warnings(*, workflow: Workflow, now: datetime) -> list[Incident]:
     """The warnings opened now; those that are open stay as they are."""
     opened = []
     for found in [*_recent_errors(workflow, now), *_shifts(workflow, now)]:
-        incident = _warn(workflow, found, now)
+        incident = warn(workflow, found, now)
         if incident is not None:
             opened.append(incident)
     return opened
 
 
 @transaction.atomic
-def _warn(workflow: Workflow, found: Finding, now: datetime) -> Incident | None:
+def warn(workflow: Workflow, found: Finding, now: datetime) -> Incident | None:
+    """The incident; None where the same one is open, or was closed lately."""
     incident = open_incident(workflow=workflow, found=found, now=now, policy_before=active_policy(workflow))
     policy = active_policy(workflow)
     doubling = doubling_for(policy, now) if incident and found.is_strong and policy else None
@@ -92,26 +93,29 @@ def _recent_errors(workflow: Workflow, now: datetime) -> Iterator[Finding]:
         return
     for acting in stream.acting:
         recent = [check for check in stream.of(acting.label) if check.answered_at > now - RECENT]
-        found = _recent_error(acting, recent)
+        found = recent_error(
+            Incident.Kind.RECENT_ERROR, acting.label, acting.name, acting.rule.target_error, recent
+        )
         if found is not None:
             yield found
 
 
-def _recent_error(acting: Acting, checks: list[Check]) -> Finding | None:
+def recent_error(
+    kind: Incident.Kind, label: str, name: str, target: float, checks: Sequence[Check]
+) -> Finding | None:
     error = weighted_rate([1 / check.pi for check in checks], [check.wrong for check in checks])
-    target = acting.rule.target_error
     if error.value is None or error.denominator < MIN_EFFECTIVE_CHECKS or error.value <= target:
         return None
-    name, wrong = isolated(acting.name), sum(check.wrong for check in checks)
+    wrong = sum(check.wrong for check in checks)
     return Finding(
-        kind=Incident.Kind.RECENT_ERROR,
+        kind=kind,
         level=Incident.Level.WARNING,
-        label=acting.label,
-        name=acting.name,
+        label=label,
+        name=name,
         numbers={"target": target, "checks": len(checks), "wrong": wrong, "error": error.to_json()},
-        sentence=f"“{name}”: {wrong:,} of {len(checks):,} checks answered in the last 14 days were decided otherwise, "
-        f"{error.value * 100:.1f} % (95% interval {(error.low or 0) * 100:.1f} % to {(error.high or 0) * 100:.1f} %), "
-        f"where the target is {share(target)}.",
+        sentence=f"“{isolated(name)}”: {wrong:,} of {len(checks):,} checks answered in the last 14 days were decided "
+        f"otherwise, {error.value * 100:.1f} % (95% interval {(error.low or 0) * 100:.1f} % to "
+        f"{(error.high or 0) * 100:.1f} %), where the target is {share(target)}.",
     )
 
 
@@ -145,7 +149,16 @@ ORDER BY label.created_at DESC, label.id DESC LIMIT %(most)s
 
 
 def _overrides(windows: _Windows) -> Finding | None:
-    rows = _fetch(_OVERRIDES, windows)[::-1]
+    found = override_shift(_fetch(_OVERRIDES, windows)[::-1])
+    if found is None:
+        return None
+    numbers, said = found
+    sentence = f"People change more of what the model says: {said} It says nothing of automatic items."
+    return _of_workflow(Incident.Kind.OVERRIDE_RATE, numbers, sentence)
+
+
+def override_shift(rows: Sequence[tuple[bool, bool]]) -> tuple[dict[str, Any], str] | None:
+    """Of (whether lately, whether changed), oldest first: what to warn of, in numbers and in words."""
     before = [changed for is_recent, changed in rows if not is_recent]
     recent = [changed for is_recent, changed in rows if is_recent]
     expected = override_rates(sum(before), len(before))
@@ -155,16 +168,14 @@ def _overrides(windows: _Windows) -> Finding | None:
     if highest < OVERRIDE_WARNING_AT:
         return None
     old, new = rate(sum(before), len(before)), rate(sum(recent), len(recent))
-    return _of_workflow(
-        Incident.Kind.OVERRIDE_RATE,
-        {
-            "before": old.to_json(),
-            "recent": new.to_json(),
-            "cusum": highest,
-            "raised_from": OVERRIDE_WARNING_AT,
-        },
-        f"People change more of what the model says: {sum(recent):,} of {len(recent):,} reviews in the last 14 days, "
-        f"{sum(before):,} of {len(before):,} before. It says nothing of automatic items.",
+    numbers = {
+        "before": old.to_json(),
+        "recent": new.to_json(),
+        "cusum": highest,
+        "raised_from": OVERRIDE_WARNING_AT,
+    }
+    return numbers, (
+        f"{sum(recent):,} of {len(recent):,} reviews in the last 14 days, {sum(before):,} of {len(before):,} before."
     )
 
 
@@ -180,6 +191,16 @@ ORDER BY route.created_at DESC LIMIT %(most)s
 def _confidences(windows: _Windows) -> Finding | None:
     old = _probabilities(windows, windows.begin, windows.cut)
     new = _probabilities(windows, windows.cut, windows.now)
+    found = spread_shift(old, new)
+    if found is None:
+        return None
+    numbers, said, is_strong = found
+    sentence = f"The model’s probabilities are spread otherwise than before: {said}"
+    return _of_workflow(Incident.Kind.CONFIDENCE_MIX, numbers, sentence, is_strong=is_strong)
+
+
+def spread_shift(old: Floats, new: Floats) -> tuple[dict[str, Any], str, bool] | None:
+    """What to warn of, in numbers and in words, and whether it is a strong one."""
     if min(len(old), len(new)) < MIN_DRIFT_ITEMS:
         return None
     # Probabilities that are often the same make edges that are.
@@ -189,11 +210,11 @@ def _confidences(windows: _Windows) -> Finding | None:
         return None
     numbers = _drift(by_bins, len(old), len(new)) | {"ks": whole.distance, "ks_p": whole.p}
     said = (
-        f"The model’s probabilities are spread otherwise than before: PSI {by_bins.distance:.2f} (warned from 0.10, "
+        f"PSI {by_bins.distance:.2f} (warned from 0.10, "
         f"strong from 0.25), largest distance {whole.distance:.2f}, {len(new):,} items of the last 14 days against "
         f"{len(old):,}."
     )
-    return _of_workflow(Incident.Kind.CONFIDENCE_MIX, numbers, said, is_strong=by_bins.warning == "strong")
+    return numbers, said, by_bins.warning == "strong"
 
 
 _LABELS = """

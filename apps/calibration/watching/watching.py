@@ -175,8 +175,8 @@ def _demote_label(stream: Stream, acting: Acting, standing: Standing, now: datet
         level=Incident.Level.ALARM,
         label=acting.label,
         name=acting.name,
-        numbers=_numbers(stream, standing) | {"threshold": acting.rule.threshold},
-        sentence=f"{consequence} {_words(standing, 'accepted for it by itself')}",
+        numbers=standing_numbers(standing, stream.basis.model) | {"threshold": acting.rule.threshold},
+        sentence=f"{consequence} {standing_words(standing, 'accepted for it by itself')}",
     )
     return open_incident(
         workflow=stream.basis.workflow,
@@ -193,7 +193,9 @@ def _demote_silent(stream: Stream, verdict: _Verdict, now: datetime) -> Incident
     rates = None if doubling is None else doubling["after"]
     after, problem = _put_back(stream, verdict.silent, because, now, rates)
     _end_certificates(stream, verdict.silent, now)
-    numbers = _numbers(stream, verdict.standing) | {"demoted": [each.label for each in verdict.silent]}
+    numbers = standing_numbers(verdict.standing, stream.basis.model) | {
+        "demoted": [each.label for each in verdict.silent]
+    }
     if doubling is not None and after is not None:
         numbers["doubled"] = doubling
     found = Finding(
@@ -202,7 +204,7 @@ def _demote_silent(stream: Stream, verdict: _Verdict, now: datetime) -> Incident
         label="",
         name="",
         numbers=numbers,
-        sentence=f"{_words(verdict.standing, 'accepted by itself, all labels together')} "
+        sentence=f"{standing_words(verdict.standing, 'accepted by itself, all labels together')} "
         + (
             _consequences(verdict.silent, doubling is not None)
             if after
@@ -250,7 +252,7 @@ def _end_certificates(stream: Stream, labels: Sequence[Acting], now: datetime) -
             end_certificate(in_force[each.label], Certificate.Ended.ALARM, now)
 
 
-def _numbers(stream: Stream, standing: Standing) -> dict[str, Any]:
+def standing_numbers(standing: Standing, model: str) -> dict[str, Any]:
     return {
         "target": standing.target,
         "checks": standing.checks,
@@ -260,11 +262,11 @@ def _numbers(stream: Stream, standing: Standing) -> dict[str, Any]:
         "raised_from": ALARM_AT,
         "first_answer_at": standing.first_at.isoformat() if standing.first_at else None,
         "raised_by_answer_at": standing.raised_at.isoformat() if standing.raised_at else None,
-        "model": stream.basis.model,
+        "model": model,
     }
 
 
-def _words(standing: Standing, of: str) -> str:
+def standing_words(standing: Standing, of: str) -> str:
     error = standing.error
     return (
         f"{standing.wrong:,} of {standing.checks:,} checks of what was {of} were decided otherwise: "
