@@ -59,6 +59,7 @@ def test_what_somebody_typed_stays_theirs(
     form = {"lease": str(lease_on(open_desk(client))), "q:intent": "none", "said:intent": "Refund " * 40}
     page = client.post(f"{DESK}submit/", form | {"note": "Asked twice"}, headers=HTMX).content.decode()
     assert ("Refund" in page, "Asked twice" in page) == (True, True)
+    assert page.count('name="said:intent"') == 4, "the option missing, and three reasons, as before"
     other = open_desk(signed_in(ravi))
     assert ("Refund" in other, "Asked twice" in other) == (False, False)
 

@@ -59,8 +59,6 @@ class _TooLong(Exception):
 def kept(context: Context, name: str, **given: Hashable) -> SafeString:
     """The template `name` of these arguments alone, which must be immutable; a model's instance is not, and what is
     lazy holds on to who it was made for."""
-    if any(isinstance(value, Model | LazyObject) for value in given.values()):
-        raise TypeError(f"{name} cannot be kept for a row, or for what is lazy")
     try:
         piece = _made(name, **given)
     except _TooLong as long:
@@ -88,6 +86,8 @@ def _at(context: Context, path: Iterable[Any]) -> SafeString:
 # Typed: what is safe already and what is not may be equal texts, and become different markup.
 @lru_cache(maxsize=KEPT, typed=True)
 def _made(name: str, **given: Hashable) -> _Piece:
+    if any(isinstance(value, Model | LazyObject) for value in given.values()):
+        raise TypeError(f"{name} cannot be kept for a row, or for what is lazy")
     gaps: list[Path] = []
     found = Engine.get_default().get_template(name)
     html = found.render(Context({**given, _GAPS: gaps}))
