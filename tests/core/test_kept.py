@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.template import Context, Template
+from django.urls import set_script_prefix
 from django.utils.functional import SimpleLazyObject
 from django.utils.safestring import SafeString
 
@@ -80,6 +81,16 @@ def test_the_same_template_can_be_included() -> None:
 def test_what_is_somebodys_or_may_change_is_no_argument(what: object) -> None:
     with pytest.raises(TypeError, match="cannot be kept"):
         shown(PLAIN, model=what)
+
+
+def test_served_under_another_address_it_leads_there() -> None:
+    assert 'action="/w/leads/review/skip/"' in skip(PAGE)
+    set_script_prefix("/fermata/")
+    try:
+        assert 'action="/fermata/w/leads/review/skip/"' in skip(PAGE)
+    finally:
+        set_script_prefix("/")
+    assert 'action="/w/leads/review/skip/"' in skip(PAGE)
 
 
 def test_what_is_long_is_not_kept() -> None:

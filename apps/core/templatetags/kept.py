@@ -20,6 +20,7 @@ from django import template
 from django.db.models import Model
 from django.template.context import Context
 from django.template.engine import Engine
+from django.urls import get_script_prefix
 from django.utils.functional import LazyObject
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
@@ -56,11 +57,12 @@ class _TooLong(Exception):
 
 
 @register.simple_tag(takes_context=True)
-def kept(context: Context, name: str, **given: Hashable) -> SafeString:
+def kept(context: Context, name: str, /, **given: Hashable) -> SafeString:
     """The template `name` of these arguments alone, which must be immutable; a model's instance is not, and what is
     lazy holds on to who it was made for."""
     try:
-        piece = _made(name, **given)
+        # Addresses in it begin with what this request is served under.
+        piece = _made(name, get_script_prefix(), **given)
     except _TooLong as long:
         piece = long.piece
     return piece.filled(context)
@@ -85,7 +87,7 @@ def _at(context: Context, path: Iterable[Any]) -> SafeString:
 
 # Typed: what is safe already and what is not may be equal texts, and become different markup.
 @lru_cache(maxsize=KEPT, typed=True)
-def _made(name: str, **given: Hashable) -> _Piece:
+def _made(name: str, prefix: str, /, **given: Hashable) -> _Piece:
     if any(isinstance(value, Model | LazyObject) for value in given.values()):
         raise TypeError(f"{name} cannot be kept for a row, or for what is lazy")
     gaps: list[Path] = []
