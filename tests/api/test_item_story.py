@@ -112,7 +112,7 @@ def test_what_several_people_did_is_told(workflow: Workflow, ivan: Caller, rosa:
     told = story(ivan, task.item_id)
     [shown] = told["tasks"]
     assert (shown["stage"], shown["reviews_wanted"], shown["reviews_needed"]) == ("adjudication", 1, 2)
-    assert [event["kind"] for event in shown["events"]] == ["more_opinions"]
+    assert [event["kind"] for event in shown["events"]] == ["more_opinions", "saw_answers"]
     assert [each["answers"][0]["said"] for each in told["reviews"]] == ["Not for us", ""]
     assert [each["is_adjudication"] for each in told["reviews"]] == [False, True]
     assert told["label"]["source"] == "adjudication"
