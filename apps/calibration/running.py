@@ -24,6 +24,7 @@ from apps.calibration.models import CalibrationRun, Certificate
 from apps.calibration.proposing import Change, loosened, propose_changes, tighten, tightened
 from apps.calibration.recounting import Recounted, obey_recount, recount_visible
 from apps.calibration.side_certs import certify_sides, end_sides, sides_entry
+from apps.calibration.side_recounting import recount_sides
 from apps.calibration.sides import look_at_holds
 from apps.calibration.watching.changes import watch_changes
 from apps.policies.models import Policy
@@ -92,6 +93,7 @@ def _keep(
 ) -> CalibrationRun:
     if found.basis is not None:
         end_changed(found.basis, now)
+    recount_sides(workflow=workflow, now=now)
     holds = look_at_holds(workflow=workflow, now=now)
     run = CalibrationRun(
         workflow=workflow,
@@ -187,11 +189,8 @@ def _obey(
         return None
     day = _day(workflow, now)
     held = in_force_under(found.basis)
-    newest = (
-        taken
-        if recounted is None
-        else [*taken, *(each for each in recounted.narrowed if each in held.values())]
-    )
+    left = () if recounted is None else recounted.narrowed
+    newest = [*taken, *(each for each in left if each in held.values() and each.label in found.rules.labels)]
     stricter = [change for each in newest if (change := tightened(*_standing(found, each)))]
     active = tighten(workflow=workflow, active=found.policy, changes=stricter, day=day, now=now)
     if recounted is not None:

@@ -21,6 +21,7 @@ from tests.calibration.counting.test_blind_reviews import at_desk, follow
 from tests.calibration.streams import AUDITED, REVIEWED, insert_past
 from tests.calibration.test_night import autonomy
 from tests.calibration.test_running import calibrate
+from tests.calibration.watching.watched import change_rules
 from tests.conftest import SignIn
 from tests.factories import NOW
 
@@ -136,3 +137,12 @@ def test_checks_since_then_take_it_up(workflow: Workflow, rosa: User) -> None:
     assert certificate is not None
     assert (certificate.attempt, autonomy(workflow)) == (2, "audited")
     assert "stays certified" in Incident.objects.get(kind="anchored").sentence
+
+
+def test_a_label_that_the_policy_names_no_more_breaks_no_night(workflow: Workflow, rosa: User) -> None:
+    certify(workflow, rosa, blind=200, is_mixed=True)
+    rules = workflow.policies.get(status="active").rules
+    del rules["labels"]["lead"]
+    change_rules(workflow, rules)
+    assert raise_flag(workflow, rosa) != []
+    assert Incident.objects.get(kind="anchored").numbers["demoted"] == []

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.calibration.models import CalibrationRun, Certificate
+from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.calibration.running import run_calibration
 from apps.calibration.side_certs import propose_limits, recompute_sides
 from apps.calibration.sides import HoldLook, look_at_holds
@@ -345,3 +345,26 @@ def test_a_policy_without_holds_on_yes_no_questions_has_no_sides(db: None) -> No
     elsewhere = make_workflow("plain")
     insert(elsewhere, [CHECKED])
     assert look_at_holds(workflow=elsewhere, now=NOW) == []
+
+
+def test_a_certificate_that_counted_visible_reviews_is_counted_again(workflow: Workflow, rosa: User) -> None:
+    insert(workflow, [CHECKED] * 1_000)
+    insert_reviewed(workflow, rosa, [replace(HELD, p=0.8)] * 200, blind=False)
+    run(workflow)
+    held = Certificate.objects.get(question__key="money", outcome="certified")
+    follow(workflow, rosa)
+    later = NOW + timedelta(days=1)
+    run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=later)
+    held.refresh_from_db()
+    incident = Incident.objects.get(kind="side_anchored")
+    assert (held.ended_because, incident.label) == ("recounted", "money")
+    assert "“money: yes” is not certified any more" in incident.sentence
+
+
+def test_one_that_rests_on_checks_alone_stands(workflow: Workflow, rosa: User) -> None:
+    insert(workflow, [CHECKED] * 1_500)
+    run(workflow)
+    follow(workflow, rosa)
+    later = NOW + timedelta(days=1)
+    run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=later)
+    assert Certificate.objects.get(question__key="money", outcome="certified").ended_at is None

@@ -152,8 +152,8 @@ def _after(found: Incident) -> str:
     """What comes next, if nobody does anything but close it."""
     if found.level == Incident.Level.WARNING:
         return "The same warning is not opened again for 14 days."
-    if side_of(found):
-        return "The hold keeps its limits until a manager changes them; only answers given since can certify others."
+    if side_of(found) or found.kind == Incident.Kind.SIDE_ANCHORED:
+        return "The hold keeps its limits until a manager changes them; what is certified next rests on other answers."
     from_what = "answers given after the alarm"
     if found.kind == Incident.Kind.ANCHORED:
         from_what = "blind answers"
