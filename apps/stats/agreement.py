@@ -117,9 +117,10 @@ def krippendorff_alpha(ratings: Ratings, level: Level, *, draws: int = 1000, see
         return Alpha(None, len(counts), reason=ONE_LABEL)
     if draws == 0:
         return Alpha(value, len(counts))
-    chance = np.random.default_rng(seed)
-    times = chance.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=draws)
-    found = [a for row in times if (a := _alpha(counts, row, values, level)) is not None]
+    # Items alike are drawn together, which is the same chance: there are few kinds, however many items.
+    kinds, items = np.unique(counts, axis=0, return_counts=True)
+    times = np.random.default_rng(seed).multinomial(len(counts), items / len(counts), size=draws)
+    found = [a for row in times if (a := _alpha(kinds, row, values, level)) is not None]
     low, high = np.quantile(found, [0.025, 0.975]) if found else (None, None)
     return Alpha(
         value, len(counts), None if low is None else float(low), None if high is None else float(high)
