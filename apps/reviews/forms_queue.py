@@ -100,7 +100,8 @@ def filter_of(query: QueryDict, workflow: Workflow) -> QueueFilter | None:
 
 def carried_filter(request: HttpRequest, workflow: Workflow) -> QueueFilter:
     """The filter that the desk's forms carry in one field, as it stands in the address."""
-    return filter_of(QueryDict(str(request.POST.get("filter", ""))), workflow) or EVERYTHING
+    carried = str(request.POST.get("filter", ""))
+    return (filter_of(QueryDict(carried), workflow) if carried else None) or EVERYTHING
 
 
 def told_filter(wanted: QueueFilter, workflow: Workflow) -> list[tuple[str, str]]:
