@@ -146,6 +146,10 @@ class ReviewTask(models.Model):
                 condition=Q(status="open"),
                 name="task_language",
             ),
+            # How people agree with each other is read from the few that several answered.
+            models.Index(
+                fields=["workflow", "created_at"], condition=Q(reviews_done__gt=1), name="task_of_several"
+            ),
         ]
 
     def __str__(self) -> str:

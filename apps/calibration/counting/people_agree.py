@@ -69,21 +69,39 @@ JOIN items_routecolumns columns ON columns.route_id = task.route_id
 WHERE {ROUTES} AND answer.question_id = %(question)s AND answer.kind <> 'cannot_tell'
     AND answer.is_asked AND NOT review.is_adjudication
 """
-# The same of a few days, as where there is much: each by its key, so that nothing else is read, however the planner
-# judges the tables.
-_ANSWERS_OF_DAYS = f"""
-FROM items_routecolumns columns
-CROSS JOIN LATERAL (SELECT * FROM reviews_reviewtask each WHERE each.route_id = columns.route_id OFFSET 0) task
+# The same of a few days: from what people did in them, each by its key, so that nothing else is read, however the
+# planner judges the tables. Neither a task nor a review is older than its route.
+_SINCE = "each.created_at >= (%(start_on)s::date::timestamp AT TIME ZONE %(zone)s)"
+_IN_FORCE = "each.taken_back_at IS NULL AND NOT each.is_adjudication"
+_BY_KEY = f"""
 CROSS JOIN LATERAL (
-    SELECT * FROM reviews_review each
-    WHERE each.task_id = task.id AND each.taken_back_at IS NULL AND NOT each.is_adjudication OFFSET 0
-) review
+    SELECT * FROM items_routecolumns each WHERE each.route_id = task.route_id OFFSET 0
+) columns
 CROSS JOIN LATERAL (
     SELECT * FROM reviews_answer each WHERE each.review_id = review.id AND each.question_id = %(question)s
         AND each.kind <> 'cannot_tell' AND each.is_asked OFFSET 0
 ) answer
-WHERE {ROUTES} AND (NOT columns.is_automatic OR columns.drawn)
+WHERE {ROUTES}
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
+_ANSWERS_OF_DAYS = f"""
+FROM accounts_user person
+CROSS JOIN LATERAL (
+    SELECT * FROM reviews_review each WHERE each.user_id = person.id AND {_SINCE} AND {_IN_FORCE} OFFSET 0
+) review
+CROSS JOIN LATERAL (
+    SELECT * FROM reviews_reviewtask each
+    WHERE each.id = review.task_id AND each.workflow_id = %(workflow)s OFFSET 0
+) task {_BY_KEY}
+"""  # noqa: S608 - as above
+_SEVERAL_OF_DAYS = f"""
+FROM (
+    SELECT * FROM reviews_reviewtask each
+    WHERE each.workflow_id = %(workflow)s AND each.reviews_done > 1 AND {_SINCE} OFFSET 0
+) task
+CROSS JOIN LATERAL (
+    SELECT * FROM reviews_review each WHERE each.task_id = task.id AND {_IN_FORCE} OFFSET 0
+) review {_BY_KEY}
+"""  # noqa: S608 - as above
 _TWICE = """
 SELECT array_agg(coalesce(answer.value, '') ORDER BY review.id) {answers} AND task.reviews_done > 1
 GROUP BY task.id HAVING count(*) > 1 ORDER BY task.id DESC LIMIT %(most)s
@@ -102,14 +120,15 @@ GROUP BY GROUPING SETS ((review.user_id, review.blind), ()) ORDER BY review.user
 """  # noqa: S608 - put together from constants; what comes from outside are parameters
 
 
-def _answers_in(stretch: Stretch) -> str:
-    return _ANSWERS_OF_DAYS if (stretch.end_on - stretch.start_on).days < _FEW_DAYS else _ANSWERS
+def _is_of_few_days(stretch: Stretch) -> bool:
+    return (stretch.end_on - stretch.start_on).days < _FEW_DAYS
 
 
 def people_agree(stretch: Stretch) -> PeopleAgree:
     """Of the newest 20,000 items that two people answered."""
     with connection.cursor() as cursor:
-        cursor.execute(_TWICE.format(answers=_answers_in(stretch)), stretch.to_sql() | {"most": _MOST_ITEMS})
+        answers = _SEVERAL_OF_DAYS if _is_of_few_days(stretch) else _ANSWERS
+        cursor.execute(_TWICE.format(answers=answers), stretch.to_sql() | {"most": _MOST_ITEMS})
         items: list[list[str]] = [row[0] for row in cursor.fetchall()]
     return compare(items, stretch.question)
 
@@ -149,7 +168,8 @@ def _alpha(several: Sequence[Sequence[str]], *, is_score: bool) -> Alpha:
 
 def following(stretch: Stretch) -> Following:
     with connection.cursor() as cursor:
-        cursor.execute(_FOLLOWED.format(answers=_answers_in(stretch)), stretch.to_sql())
+        answers = _ANSWERS_OF_DAYS if _is_of_few_days(stretch) else _ANSWERS
+        cursor.execute(_FOLLOWED.format(answers=answers), stretch.to_sql())
         *people, (*_, accept_s, correct_s) = cursor.fetchall()
     rows: list[tuple[int, bool, int, int]] = [row[:4] for row in people]
     return Following(anchoring(*_sums(rows)), _by_person(rows), accept_s, correct_s)
