@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -168,6 +169,9 @@ class Lease(models.Model):
     token = models.UUIDField(default=uuid.uuid4, unique=True)
     acquired_at = models.DateTimeField()
     expires_at = models.DateTimeField()
+
+    read_along: Sequence[Any] | None = None
+    """What `shown.COLUMNS` are, where the statement that placed this lease has just read them too."""
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -51,6 +51,8 @@ def submit_and_take(
 @transaction.atomic
 def _together(user: User, workflow: Workflow, answer: dict[str, Any]) -> tuple[Submitted, Lease | None]:
     sent = record_review(**answer)
+    if sent.seeker is not None:
+        return sent, place_next(sent.seeker, EVERYTHING)
     sitting = sit_down(user, workflow, EVERYTHING)
     if sitting is None:
         return sent, None

@@ -17,6 +17,7 @@ from apps.core.db import Columns, fetch
 from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.languages import reads
 from apps.items.models import Item
+from apps.reviews import shown
 from apps.reviews.conditions import (
     ANSWERED,
     FOR_SENIORS,
@@ -43,27 +44,32 @@ _NEXT = """
 _TONGUE = 'lower(task.language) COLLATE "C"'
 LEASE = Columns(Lease)
 _PLACED = f"""
-    INSERT INTO reviews_lease (task_id, user_id, token, acquired_at, expires_at)
-    SELECT found.id, %(user)s, gen_random_uuid(), clock_timestamp(),
-           clock_timestamp() + make_interval(secs => %(seconds)s)
-    FROM ({{found}}) AS found (id) WHERE found.id IS NOT NULL
-    RETURNING {LEASE.of("reviews_lease")}
+    WITH placed AS (
+        INSERT INTO reviews_lease (task_id, user_id, token, acquired_at, expires_at)
+        SELECT found.id, %(user)s, gen_random_uuid(), clock_timestamp(),
+               clock_timestamp() + make_interval(secs => %(seconds)s)
+        FROM ({{found}}) AS found (id) WHERE found.id IS NOT NULL
+        RETURNING {LEASE.of("reviews_lease")}
+    )
+    SELECT {LEASE.of("placed")}, {shown.COLUMNS}
+    FROM placed JOIN reviews_reviewtask task ON task.id = placed.task_id {shown.BESIDE_TASK}
 """  # noqa: S608 - our own columns
-_SITTING = """
-    SELECT member.role, member.is_senior, desk.languages,
-           lease.expires_at > clock_timestamp() AND {narrowed}, {lease}
-    FROM workflows_membership member
-    LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id
+MEMBER = "member.role, member.is_senior, desk.languages"
+MEMBERS = """workflows_membership member
+    LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id"""
+_SITTING = f"""
+    SELECT {MEMBER},
+           lease.expires_at > clock_timestamp() AND {{narrowed}}, {LEASE.of("lease")}
+    FROM {MEMBERS}
     LEFT JOIN (reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id)
         ON lease.user_id = member.user_id
     WHERE member.user_id = %(user)s AND member.workflow_id = %(workflow)s
     ORDER BY lease.acquired_at DESC
-"""
-_SEEKER = """
-    SELECT member.role, member.is_senior, desk.languages
-    FROM workflows_membership member LEFT JOIN reviews_deskpreferences desk ON desk.user_id = member.user_id
+"""  # noqa: S608 - our own columns
+_SEEKER = f"""
+    SELECT {MEMBER} FROM {MEMBERS}
     WHERE member.user_id = %(user)s AND member.workflow_id = %(workflow)s
-"""
+"""  # noqa: S608 - our own columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,12 @@ def find_next(seeker: Seeker, wanted: QueueFilter) -> int | None:
 def place_next(seeker: Seeker, wanted: QueueFilter) -> Lease | None:
     """What `find_next` finds, with its lease placed by the same statement; of a person who has no lease at all."""
     placed = _first_of_turns(seeker, wanted, _PLACED)
-    return LEASE.take(iter(placed)) if placed else None
+    if placed is None:
+        return None
+    values = iter(placed)
+    lease = LEASE.take(values)
+    lease.read_along = tuple(values)
+    return lease
 
 
 def _first_of_turns(seeker: Seeker, wanted: QueueFilter, doing: str) -> tuple[Any, ...] | None:
@@ -280,7 +291,7 @@ class Sitting:
 def sit_down(user: User, workflow: Workflow, wanted: QueueFilter) -> Sitting | None:
     """None for who is no member any more."""
     condition, values = matching(workflow, wanted)
-    sql = _SITTING.format(narrowed=f"{OPEN} AND {condition}", lease=LEASE.of("lease"))
+    sql = _SITTING.format(narrowed=f"{OPEN} AND {condition}")
     rows = _ask(wanted, sql, values | {"user": user.pk, "workflow": workflow.pk})
     if not rows:
         return None

@@ -12,8 +12,9 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.core.db import ClockTimestamp, Columns, Seconds, fetch
-from apps.items.models import Decision, Item, ItemContent, Route
+from apps.core.db import ClockTimestamp, Seconds, fetch
+from apps.items.models import Item
+from apps.reviews import shown
 from apps.reviews.adjudicating import Adjudication, adjudication_of
 from apps.reviews.content import CameIn, came_in
 from apps.reviews.keys import Keys, keys_from
@@ -92,24 +93,8 @@ class DeskTask:
         return tuple(question for question in self.questions if not question.is_asked)
 
 
-_TASK, _ITEM, _CONTENT = Columns(ReviewTask), Columns(Item), Columns(ItemContent)
-_ROUTE = Columns(Route, "id", "item", "workflow", "decision", "policy", "reasons")
-_DECISION = Columns(Decision, "id", "model", "answers")
 _SHOWN = f"""
-    SELECT {_TASK.of("task")}, {_ITEM.of("item")}, {_CONTENT.of("content")}, {_ROUTE.of("route")},
-        {_DECISION.of("decision")},
-        EXISTS (SELECT 1 FROM items_mail mail WHERE mail.item_id = item.id),
-        EXISTS (SELECT 1 FROM items_attachment attachment WHERE attachment.item_id = item.id),
-        EXISTS (SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id),
-        EXISTS (SELECT 1 FROM workflows_membership member WHERE member.workflow_id = task.workflow_id
-                AND member.user_id = %(user)s AND (member.is_senior OR member.role = 'manager')),
-        (SELECT own.keys FROM reviews_deskpreferences own WHERE own.user_id = %(user)s)
-    FROM reviews_reviewtask task
-    JOIN items_item item ON item.id = task.item_id
-    JOIN items_itemcontent content ON content.item_id = item.id
-    JOIN items_route route ON route.id = task.route_id
-    LEFT JOIN items_decision decision ON decision.id = route.decision_id
-    WHERE task.id = %(task)s
+    SELECT {shown.COLUMNS} FROM reviews_reviewtask task {shown.BESIDE_TASK} WHERE task.id = %(task)s
 """  # noqa: S608 - our own columns
 
 
@@ -118,7 +103,7 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
 
     `workflow`: the task's, where it is at hand. `searched`: what the queue is filtered by, marked in the text.
     """
-    (row,) = fetch(_SHOWN, {"task": lease.task_id, "user": lease.user_id})
+    row = lease.read_along or fetch(_SHOWN, {"task": lease.task_id, "user": lease.user_id})[0]
     values = iter(row)
     task = _to_task(values, workflow)
     has_mail, has_attachments, has_events, may_decide, own_keys = values
@@ -157,10 +142,10 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
 
 
 def _to_task(values: Iterator[Any], workflow: Workflow | None) -> ReviewTask:
-    task = _TASK.take(values)
-    task.item = _ITEM.take(values)
-    task.item.content = _CONTENT.take(values)
-    task.route, decision = _ROUTE.take(values), _DECISION.take(values)
+    task = shown.TASK.take(values)
+    task.item = shown.ITEM.take(values)
+    task.item.content = shown.CONTENT.take(values)
+    task.route, decision = shown.ROUTE.take(values), shown.DECISION.take(values)
     task.route.decision = decision if task.route.decision_id is not None else None
     if workflow is not None:
         task.workflow = task.item.workflow = workflow

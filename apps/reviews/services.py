@@ -19,6 +19,7 @@ from apps.reviews.consensus import Stage
 from apps.reviews.errors import LeaseLost, NothingToUndo
 from apps.reviews.leases import lock_for, lock_person, locked_lease, place_lease
 from apps.reviews.models import Answer, Lease, Review, ReviewTask
+from apps.reviews.queue import Seeker
 from apps.reviews.settling import (
     record_answers,
     reopen,
@@ -49,8 +50,11 @@ class SubmittedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
+    """`seeker`: who answered, where it is known that nothing else is on their desk."""
+
     review: Review
     repeated: bool
+    seeker: Seeker | None = None
 
 
 def record_review(
@@ -96,25 +100,27 @@ def record_review(
         created_at=now,
         is_adjudication=_is_to_decide(task, user),
     )
-    _record(lease, review, _to_answers(review, questions, answers), questions)
-    return Submitted(review, repeated=False)
+    seeker = _record(lease, review, _to_answers(review, questions, answers), questions)
+    return Submitted(review, repeated=False, seeker=seeker)
 
 
 submit_review = transaction.atomic(record_review)
 """As `record_review`, in a transaction of its own."""
 
 
-def _record(lease: Lease, review: Review, answers: list[Answer], questions: Mapping[str, Question]) -> None:
+def _record(
+    lease: Lease, review: Review, answers: list[Answer], questions: Mapping[str, Question]
+) -> Seeker | None:
     task, now = lease.task, review.created_at
     verdict = verdict_of_one(task, answers)
     if verdict is not None:
-        settle_at_once(lease, review, answers, verdict, questions, now=now)
-        return
+        return settle_at_once(lease, review, answers, verdict, questions, now=now)
     review.revision = Review.objects.filter(task=task, user=review.user_id).count() + 1
     review.save()
     record_answers(task, review, Answer.objects.bulk_create(answers), questions, now=now)
     # After the task's row: what goes with the lease reckons with the new numbers.
     lease.delete()
+    return None
 
 
 def _check_belongs(task: ReviewTask, workflow: Workflow) -> None:

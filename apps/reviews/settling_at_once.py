@@ -13,12 +13,13 @@ from apps.outbox.events import ITEM_SETTLED
 from apps.reviews.consensus import Verdict
 from apps.reviews.errors import LeaseLost
 from apps.reviews.models import Answer, Lease, Review, ReviewTask
+from apps.reviews.queue import MEMBER, MEMBERS, Seeker
 from apps.reviews.settling import label_to_act_on
 from apps.reviews.telling import tell_settled
 from apps.workflows.models import Question
 
 # A lease that is gone meanwhile leaves nothing to be written.
-_SETTLE = """
+_SETTLE = f"""
     WITH given_up AS (
         DELETE FROM reviews_lease WHERE id = %(lease)s RETURNING task_id, token
     ), review AS (
@@ -68,11 +69,13 @@ _SETTLE = """
         WHERE action.workflow_id = %(workflow)s AND action.label = %(label)s AND NOT %(is_audit)s
             AND EXISTS (SELECT 1 FROM given_up)
     )
-    SELECT id, revision, EXISTS (SELECT 1 FROM outbox_subscription subscription
-                                 WHERE subscription.workflow_id = %(workflow)s AND subscription.is_active
-                                     AND %(told)s = ANY(subscription.events))
-    FROM review
-"""
+    SELECT review.id, review.revision,
+           EXISTS (SELECT 1 FROM outbox_subscription subscription WHERE subscription.workflow_id = %(workflow)s
+                   AND subscription.is_active AND %(told)s = ANY(subscription.events)),
+           EXISTS (SELECT 1 FROM reviews_lease other WHERE other.user_id = %(user)s AND other.id <> %(lease)s),
+           {MEMBER}
+    FROM review LEFT JOIN ({MEMBERS}) ON member.user_id = %(user)s AND member.workflow_id = %(workflow)s
+"""  # noqa: S608 - our own columns
 
 
 def settle_at_once(
@@ -83,9 +86,11 @@ def settle_at_once(
     questions: Mapping[str, Question],
     *,
     now: datetime,
-) -> None:
+) -> Seeker | None:
     """For a task of one opinion, whose `verdict` is done by these answers: `review` and they
     are not saved yet, and the lease goes. The caller holds the task's row. Raises LeaseLost.
+
+    Gives who answered, where nothing else is on their desk and they are a member still.
     """
     task = lease.task
     not_before = now + timedelta(seconds=task.workflow.undo_s)
@@ -119,7 +124,9 @@ def settle_at_once(
     )
     if not written:
         raise LeaseLost("This item is no longer on your desk: its hold has ended. Your next item is waiting.")
-    ((review.pk, review.revision, is_told),) = written
+    review.pk, review.revision, is_told, has_more, *member = written[0]
     if is_told and not is_audit:
         given = {key: verdict.values[key] for key in task.asked}
         tell_settled(task=task, label=label, answers=given, now=now, not_before=not_before)
+    is_free = not has_more and member[0] is not None
+    return Seeker.read(review.user, task.workflow, member) if is_free else None
