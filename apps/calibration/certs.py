@@ -8,12 +8,11 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apps.calibration.attempts import Attempts, attempts_by_label
 from apps.calibration.computing import Json
 from apps.calibration.counting.counts import WINDOW_WEEKS
 from apps.calibration.counting.evidence import Basis, basis_for
 from apps.calibration.models import CalibrationSettings, Certificate
-from apps.workflows.models import Question, Workflow
+from apps.workflows.models import Workflow
 
 _ROUNDING = 1e-9
 
@@ -27,7 +26,8 @@ def settings_of(workflow: Workflow) -> CalibrationSettings:
 def certificates_in_force(workflow: Workflow) -> dict[str, Certificate]:
     """What the routing question's labels may rely on now: not ended, and of the model, the questions and the
     gates in force. One that has expired stays until it is ended, at the latest in the night after."""
-    basis = _basis(workflow)
+    # Of the window only its end would depend on the time, and it is not used.
+    basis = basis_for(workflow=workflow, now=timezone.now(), weeks=WINDOW_WEEKS)
     return {} if basis is None else in_force_under(basis)
 
 
@@ -36,19 +36,6 @@ def in_force_under(basis: Basis) -> dict[str, Certificate]:
         question=basis.question, model=basis.model, run__policy__in=basis.policies
     )
     return {certificate.label: certificate for certificate in in_force}
-
-
-def certificate_in_force(workflow: Workflow, label: str) -> Certificate | None:
-    return certificates_in_force(workflow).get(label)
-
-
-def history(workflow: Workflow, label: str) -> QuerySet[Certificate]:
-    """Every attempt for the label, newest first, those of earlier models and questions included."""
-    return (
-        Certificate.objects.filter(workflow=workflow, label=label, question__is_routing=True)
-        .select_related("run", "question")
-        .order_by("-issued_at", "-id")
-    )
 
 
 def promises_enough(certificate: Certificate, entry: Json) -> bool:
@@ -88,21 +75,8 @@ def end_changed(basis: Basis, now: datetime) -> list[Certificate]:
     return [each for each in gone if end_certificate(each, Certificate.Ended.CHANGED, now)]
 
 
-def attempt_number(workflow: Workflow, question: Question, label: str) -> int:
-    """The number the next attempt has, counted from 1 since the last reset."""
-    basis = _basis(workflow)
-    if basis is None or basis.question.pk != question.pk:
-        return 1
-    return attempts_by_label(basis).get(label, Attempts()).next
-
-
 def _relied_on(workflow: Workflow) -> QuerySet[Certificate]:
     """For labels: those for the sides of a yes-no question are kept by `sides`."""
     return Certificate.objects.filter(
         workflow=workflow, outcome=Certificate.Outcome.CERTIFIED, ended_at=None, question__is_routing=True
     ).select_related("run__policy", "question", "workflow")
-
-
-def _basis(workflow: Workflow) -> Basis | None:
-    # Of the window only its end matters here, and it is not used.
-    return basis_for(workflow=workflow, now=timezone.now(), weeks=WINDOW_WEEKS)

@@ -87,7 +87,7 @@ class Certificate(models.Model):
     """One attempt to certify thresholds of one label: certified, or why not. Never edited but to be ended (trigger).
 
     `attempt` counts since the label's last reset and sets `delta`, what it spent (recalibration.md section 2.6).
-    `side` is of a noul: thresholds on P(yes) from above ("true") or on P(no) ("false"); "" for the routing question.
+    Of a noul `label` is a side: thresholds on P(yes) from above ("true") or on P(no) ("false").
     `certified` are grid values, strictest first; `steps` what the bound was computed from at each value walked.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 from apps.calibration.counting.judged import Judged
 from apps.routing.cost import cost_of
 from apps.routing.types import Rules
-from apps.stats.confusion import SMALL_CELL, Confusion, confusion
+from apps.stats.confusion import Confusion, confusion
 from apps.stats.intervals import Floats
 from apps.stats.probability import (
     MIN_LABELS,
@@ -71,10 +71,6 @@ class ConfusionCell:
     weighted: float
     raw: int
     cost: float
-
-    @property
-    def shows_raw(self) -> bool:
-        return self.raw < SMALL_CELL
 
 
 @dataclass(frozen=True, slots=True)

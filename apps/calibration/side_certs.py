@@ -39,9 +39,16 @@ def sides_entry(holds: Sequence[HoldLook]) -> list[Json]:
     ]
 
 
-def recompute_sides(run: CalibrationRun) -> dict[str, list[Json]]:
-    """The results of both sides again, by question. Raises Conflict for a formula this version does not have."""
-    return {each["question"]: compute(each, run.formula) for each in run.inputs.get("holds", [])}
+def recompute_sides(run: CalibrationRun) -> list[tuple[Certificate, Json]]:
+    """The run's attempts for sides, each with its result computed again from the run's inputs. Raises Conflict for a
+    formula this version does not have."""
+    again = {
+        (each["question"], result["label"]): result
+        for each in run.inputs.get("holds", [])
+        for result in compute(each, run.formula)
+    }
+    tried = run.certificates.filter(question__is_routing=False).select_related("question").order_by("pk")
+    return [(each, again[each.question.key, each.label]) for each in tried]
 
 
 def certify_sides(

@@ -38,12 +38,6 @@ class CircuitBreaker:
                 return "closed"
             return "open" if self._clock() < self._opens_at else "half-open"
 
-    def wait_s(self) -> float:
-        """Seconds until the next probe may be let through; 0 when asking is allowed now."""
-        with self._lock:
-            until = max(self._opens_at or 0.0, self._probe_until or 0.0)
-            return 0.0 if self._opens_at is None else max(0.0, until - self._clock())
-
     def admits(self) -> bool:
         """Whether to ask now. Whoever is let through reports back with succeeded() or failed()."""
         with self._lock:

@@ -34,9 +34,7 @@ from apps.pipeline.rulebook import rulebook_for
 from apps.pipeline.setup import check_workflow_file, install_workflow
 from apps.pipeline.writing import write_answers
 from apps.policies.services import activate
-from apps.reviews.leases import take_next_task
 from apps.reviews.models import Answer, Label, Review, ReviewTask
-from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Endpoint, Membership, Question, Role, Workflow
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -125,17 +123,8 @@ class Simulation:
 Oracle = Callable[[Simulation, datetime], None]
 
 
-def answer_at_desk(simulation: Simulation, now: datetime) -> None:
-    """Every open task taken and answered as the desk does it."""
-    reviewer, workflow = simulation.reviewer, simulation.workflow
-    while (lease := take_next_task(user=reviewer, workflow=workflow)) is not None:
-        truth = simulation.came[lease.task.item.external_id].truth
-        answers = {QUESTION: SubmittedAnswer(truth)}
-        submit_review(user=reviewer, lease_token=lease.token, answers=answers, seconds=None, note="", now=now)
-
-
 def answer_in_bulk(simulation: Simulation, now: datetime) -> None:
-    """The rows that `answer_at_desk` leaves, without its leases, where ten thousands would take minutes."""
+    """The rows that answers at the desk leave, without their leases, where ten thousands would take minutes."""
     tasks = list(
         ReviewTask.objects.filter(workflow=simulation.workflow, status=ReviewTask.Status.OPEN).select_related(
             "item", "route"

@@ -43,9 +43,6 @@ class TargetAlarm:
     def statistic(self) -> float:
         return math.fsum(self.wealth) / len(self.wealth)
 
-    def is_raised(self, at: float = ALARM_AT) -> bool:
-        return self.statistic >= at
-
     def after(self, err: float, r: float = 1.0) -> TargetAlarm:
         """The alarm after one more audit; r is its weight over the largest that could occur."""
         if not (0 <= err <= 1 and 0 < r <= 1):

@@ -12,9 +12,6 @@ from apps.stats.intervals import Floats
 from apps.stats.rates import Rate, rate, unknown
 from apps.stats.sampling import to_weights
 
-# A cell with fewer raw answers is shown with its raw count beside the weighted one.
-SMALL_CELL = 5
-
 
 @dataclass(frozen=True, slots=True)
 class Confusion:

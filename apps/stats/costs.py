@@ -8,9 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Up to this chance of a label marked critical, an item may still act by itself.
-CRITICAL_FLOOR = 0.05
-
 
 @dataclass(frozen=True, slots=True)
 class CostDecision:
@@ -45,9 +42,3 @@ def cheapest_certified(certified: Sequence[float], cost_threshold: float) -> flo
     """Lowest certified value at or above the cost threshold. None: only stricter, uncertified values are
     left, and rounding the cost threshold up on the grid is an attempt of its own."""
     return min((value for value in certified if value >= cost_threshold), default=None)
-
-
-def is_critical(p: ArrayLike, critical: ArrayLike, floor: ArrayLike = CRITICAL_FLOOR) -> bool:
-    """Whether any label marked critical reaches its floor, which sends the item to a person."""
-    chances = np.asarray(p, np.float64)
-    return bool(np.any(np.asarray(critical, np.bool_) & (chances >= np.asarray(floor, np.float64))))

@@ -72,21 +72,3 @@ def replay_cost(
         low = high = 0.0
     error = per_day * mean
     return ReplayCost(error, per_day * low, per_day * high, error + load.people_cost_per_day)
-
-
-def joint_budget_threshold(
-    grid: ArrayLike, conf: ArrayLike, err: ArrayLike, weights: ArrayLike, *, alpha: float, w_max: float
-) -> float | None:
-    """Lowest grid value with at most alpha wrong automatic decisions per incoming item.
-
-    By conformal risk control: holds on average over recalibrations, not with a confidence, and says nothing
-    about the share of wrong among automatic items. Takes all labelled items of the window, automatic or not.
-    None: no value passes.
-    """
-    values, confidence = np.sort(np.asarray(grid, np.float64)), np.asarray(conf, np.float64)
-    w = to_weights(weights)
-    loss = w * np.asarray(err, np.float64)
-    accepted = confidence[None, :] >= values[:, None]
-    risk = (accepted @ loss + w_max) / (w.sum() + w_max)
-    passing = np.flatnonzero(risk <= alpha)
-    return float(values[passing[0]]) if passing.size else None

@@ -5,8 +5,6 @@ Weights are 1 / pi, the inverse of each item's chance, known before the draw, of
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import math
 
 import numpy as np
@@ -14,9 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from apps.stats.intervals import Floats
 from apps.stats.rates import Rate, rate, unknown
-
-# Apart from every other draw made from the same key, so that thinning cannot be steered by the audit draw.
-THINNING_SALT = b"fermata thinning 1\x00"
 
 
 def to_weights(weights: ArrayLike) -> Floats:
@@ -66,17 +61,6 @@ def keep_chances(pi: ArrayLike) -> Floats:
     if not np.all((chances > 0) & (chances <= 1)):
         raise ValueError("inclusion probabilities must lie above 0 and not above 1")
     return np.asarray(chances.min(initial=1.0) / chances, np.float64)
-
-
-def is_kept(key: bytes, item_id: str, keep: float) -> bool:
-    """Whether thinning keeps the item: a keyed hash of its id, so it can be repeated but not re-rolled."""
-    return thinning_draw(key, item_id) < keep
-
-
-def thinning_draw(key: bytes, item_id: str) -> float:
-    """Uniform on [0, 1)."""
-    digest = hmac.new(key, THINNING_SALT + item_id.encode(), hashlib.sha256).digest()
-    return int.from_bytes(digest[:8]) / 2**64
 
 
 def too_rare_to_thin(pi: ArrayLike) -> NDArray[np.bool_]:

@@ -8,20 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.calibration.attempts import REVIEW_EVERY, WEEK, Attempts
-from apps.calibration.certs import (
-    attempt_number,
-    certificate_in_force,
-    certificates_in_force,
-    end_certificate,
-    history,
-)
+from apps.calibration.certs import certificates_in_force, end_certificate
 from apps.calibration.counting.counts import count_labels
 from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.calibration.running import run_calibration
 from apps.policies.models import Policy
 from apps.stats.spending import attempt_delta
-from apps.workflows.models import Question, Workflow
+from apps.workflows.models import Workflow
+from tests.calibration.certificates import certificate_in_force, history
 from tests.calibration.streams import REVIEWED, insert_past
 from tests.factories import NOW, RULES, make_policy
 
@@ -38,9 +33,8 @@ def certify(workflow: Workflow) -> Certificate:
     return certificate
 
 
-def next_attempt(workflow: Workflow) -> int:
-    question = Question.objects.get(question_set__workflow=workflow, is_routing=True)
-    return attempt_number(workflow, question, "lead")
+def next_attempt(workflow: Workflow) -> object:
+    return entry(workflow)["attempt"]
 
 
 def entry(workflow: Workflow) -> dict[str, object]:

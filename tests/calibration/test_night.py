@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from apps.calibration.certs import certificate_in_force, history
 from apps.calibration.expiring import expire
 from apps.calibration.models import CalibrationRun, CalibrationSettings, Certificate, Incident
 from apps.calibration.night import look_tonight
@@ -15,6 +14,7 @@ from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
 from apps.policies.services import activate
 from apps.workflows.models import Workflow
+from tests.calibration.certificates import certificate_in_force, history
 from tests.calibration.streams import AUDITED, REVIEWED, UNCHECKED, Past, insert_past
 from tests.factories import NOW
 

@@ -10,12 +10,12 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
-from apps.calibration.certs import certificate_in_force, history
 from apps.calibration.models import CalibrationRun, CalibrationSettings, Incident
 from apps.calibration.running import run_calibration
 from apps.policies.selectors import active_policy
 from apps.policies.services import activate
 from apps.workflows.models import Workflow
+from tests.calibration.certificates import certificate_in_force, history
 from tests.calibration.streams import REVIEWED, insert_past
 from tests.calibration.watching.watched import change_rules
 from tests.factories import NOW

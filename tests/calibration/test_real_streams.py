@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,12 @@ from apps.demo.measuring_calibration import (
     summary,
 )
 from apps.demo.recorded import Example, Recording, recordings, topic_of
-from apps.demo.simulated_weeks import Oracle, answer_at_desk, answer_in_bulk
+from apps.demo.simulated_weeks import QUESTION, Oracle, Simulation, answer_in_bulk
 from apps.items.models import Item
 from apps.policies.selectors import active_policy
+from apps.reviews.leases import take_next_task
 from apps.reviews.models import Answer, Label, ReviewTask
+from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Endpoint, Workflow
 from tests.factories import make_endpoint, make_user
 
@@ -91,6 +94,15 @@ def test_every_answer_may_be_given_at_the_desk(people: Mapping[str, User]) -> No
     active = active_policy(certificate.workflow)
     assert active is not None
     assert active.rules["labels"]["card"]["autonomy"] == "audited"
+
+
+def answer_at_desk(simulation: Simulation, now: datetime) -> None:
+    """Every open task taken and answered as the desk does it."""
+    reviewer, workflow = simulation.reviewer, simulation.workflow
+    while (lease := take_next_task(user=reviewer, workflow=workflow)) is not None:
+        truth = simulation.came[lease.task.item.external_id].truth
+        answers = {QUESTION: SubmittedAnswer(truth)}
+        submit_review(user=reviewer, lease_token=lease.token, answers=answers, seconds=None, note="", now=now)
 
 
 def left_behind(workflow: Workflow) -> list[list[tuple[object, ...]]]:

@@ -9,7 +9,6 @@ import pytest
 
 from apps.accounts.models import User
 from apps.calibration.attempts import attempts_by_label
-from apps.calibration.certs import certificate_in_force, history
 from apps.calibration.counting.evidence import basis_for
 from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.calibration.night import look_tonight
@@ -17,6 +16,7 @@ from apps.calibration.running import recompute
 from apps.outbox.models import Event
 from apps.policies.services import activate
 from apps.workflows.models import Workflow
+from tests.calibration.certificates import certificate_in_force, history
 from tests.calibration.counting.test_blind_reviews import at_desk, follow
 from tests.calibration.streams import AUDITED, REVIEWED, insert_past
 from tests.calibration.test_night import autonomy

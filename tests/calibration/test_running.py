@@ -7,14 +7,15 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import IntegrityError, transaction
 
-from apps.calibration.certs import attempt_number, certificate_in_force, history
+from apps.calibration.looking import look
 from apps.calibration.models import CalibrationRun, CalibrationSettings, Certificate, Incident
 from apps.calibration.running import recompute, run_calibration
 from apps.core.errors import Conflict
 from apps.policies.models import Policy
 from apps.policies.selectors import active_policy
 from apps.policies.services import activate, go_back
-from apps.workflows.models import Question, Workflow
+from apps.workflows.models import Workflow
+from tests.calibration.certificates import certificate_in_force, history
 from tests.calibration.streams import REVIEWED, Past, insert_past, random_past
 from tests.factories import NOW, RULES, make_policy
 
@@ -35,6 +36,10 @@ def calibrate(workflow: Workflow, now: datetime = NOW, forced: Sequence[str] = (
 def result(run: CalibrationRun, label: str = "lead") -> dict[str, object]:
     found: dict[str, object] = next(each for each in run.results if each["label"] == label)
     return found
+
+
+def next_attempt(workflow: Workflow) -> object:
+    return look(workflow=workflow, now=NOW).entry("lead")["attempt"]
 
 
 def lately(past: Sequence[Past], now: datetime) -> list[Past]:
@@ -94,19 +99,14 @@ def test_what_could_not_pass_spends_nothing(workflow: Workflow) -> None:
     insert_past(workflow, AGREED[:60])
     run = calibrate(workflow)
     assert result(run)["sentence"] == "Not enough checks yet: 60 of about 140. At the present rate: 1 week."
-    assert (Certificate.objects.count(), attempt_number(*asked(workflow))) == (0, 1)
-
-
-def asked(workflow: Workflow, label: str = "lead") -> tuple[Workflow, Question, str]:
-    question = workflow.question_sets.get(is_current=True).questions.get(is_routing=True)
-    return workflow, question, label
+    assert (Certificate.objects.count(), next_attempt(workflow)) == (0, 1)
 
 
 def test_an_attempt_that_fails_is_spent(workflow: Workflow) -> None:
     insert_past(workflow, AGREED + [replace(DISPUTED[0], p=0.8)] * 50)
     calibrate(workflow)
     failed = history(workflow, "lead").get()
-    assert (failed.outcome, failed.certified, attempt_number(*asked(workflow))) == ("not_supported", [], 2)
+    assert (failed.outcome, failed.certified, next_attempt(workflow)) == ("not_supported", [], 2)
     assert failed.sentence == "The checks do not support this target: 50 wrong of 650."
 
 

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.management import CommandError
 from django.db import connection
 
 from apps.accounts.models import User
 from apps.calibration.models import CalibrationRun, Certificate, Incident
 from apps.calibration.running import run_calibration
-from apps.calibration.side_certs import propose_limits, recompute_sides
+from apps.calibration.side_certs import propose_limits
 from apps.calibration.sides import HoldLook, look_at_holds
 from apps.core.errors import Conflict
 from apps.items.models import Decision, Item, Route
@@ -22,6 +23,7 @@ from apps.policies.models import Policy
 from apps.policies.services import activate
 from apps.reviews.models import Answer, Label, Review, ReviewTask
 from apps.workflows.models import Question, Workflow
+from tests.calibration.commands import run as run_command
 from tests.factories import NOW, RULES, make_workflow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -279,11 +281,20 @@ def test_a_run_keeps_an_attempt_for_each_side_that_could_pass(workflow: Workflow
 
 def test_anybody_can_compute_it_again(workflow: Workflow) -> None:
     insert(workflow, SURE)
-    found = look(workflow)
     made = run(workflow)
-    again = recompute_sides(CalibrationRun.objects.get(pk=made.pk))["money"]
-    assert [each["steps"] for each in again] == [each["steps"] for each in found.results]
-    assert again[0]["steps"] == Certificate.objects.get(question__key="money").steps
+    said = run_command("recalibrate", "--check", str(made.pk))
+    assert "3 labels and 1 side of holds computed again, all as they were kept." in said
+
+
+def test_a_side_that_differs_is_told(workflow: Workflow) -> None:
+    insert(workflow, SURE)
+    made = run(workflow)
+    other = Certificate.objects.get(run=made)
+    other.pk, other.certified = None, other.certified[:1]
+    other.ended_at, other.ended_because = NOW, "held"
+    other.save()
+    with pytest.raises(CommandError, match="differs when computed again: money: true"):
+        run_command("recalibrate", "--check", str(made.pk))
 
 
 def test_the_next_attempt_spends_less_and_is_not_due_at_once(workflow: Workflow) -> None:

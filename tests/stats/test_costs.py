@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from apps.stats.costs import cheapest_certified, chow_threshold, cost_decision, is_critical
+from apps.stats.costs import cheapest_certified, chow_threshold, cost_decision
 
 FLAT = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 
@@ -37,8 +37,3 @@ def test_cost_makes_a_certificate_stricter_never_laxer() -> None:
     assert cheapest_certified([0.93, 0.92, 0.91, 0.90], 0.912) == 0.92
     assert cheapest_certified([0.93, 0.92, 0.91, 0.90], 0.5) == 0.90
     assert cheapest_certified([0.93], 0.95) is None
-
-
-def test_a_critical_label_holds_from_its_floor() -> None:
-    assert is_critical([0.95, 0.05], [False, True])
-    assert not is_critical([0.96, 0.04], [False, True])

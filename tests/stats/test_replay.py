@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from apps.stats.replay import ReplayCost, ReplayLoad, joint_budget_threshold, replay_cost
+from apps.stats.replay import ReplayCost, ReplayLoad, replay_cost
 
 LOAD = ReplayLoad(days=10, automatic=2000, reviews=400, audits=100, review_cost=1.5)
 
@@ -42,10 +42,3 @@ def test_nothing_labelled_is_open_and_nothing_automatic_costs_only_people() -> N
 def test_a_window_of_no_time_is_refused() -> None:
     with pytest.raises(ValueError, match="no time"):
         cost_of(ReplayLoad(0, 1, 1, 1, 1), [1.0])
-
-
-def test_joint_budget_takes_the_lowest_value_within_it() -> None:
-    conf, err = [0.6] * 50 + [0.9] * 949, [1] * 50 + [0] * 949
-    for alpha, expected in ((0.051, 0.5), (0.02, 0.7), (0.0005, None)):
-        found = joint_budget_threshold([0.5, 0.7, 0.8], conf, err, [1] * 999, alpha=alpha, w_max=1)
-        assert found == expected

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from apps.stats.rates import rate
 from apps.stats.sampling import (
     hajek,
-    is_kept,
     keep_chances,
     kish_n_eff,
     linearised_se,
-    thinning_draw,
     too_rare_to_thin,
     weighted_rate,
 )
@@ -69,16 +67,6 @@ def test_thinning_brings_all_to_the_smallest_chance() -> None:
 def test_a_chance_of_nothing_cannot_be_thinned() -> None:
     with pytest.raises(ValueError, match="above 0"):
         keep_chances([0.5, 0.0])
-
-
-def test_the_draw_can_be_repeated_and_depends_on_the_key() -> None:
-    assert thinning_draw(b"key", "item-1") == thinning_draw(b"key", "item-1")
-    assert thinning_draw(b"key", "item-1") != thinning_draw(b"other", "item-1")
-
-
-def test_the_draw_keeps_the_share_it_says() -> None:
-    kept = sum(is_kept(b"key", str(item), 0.3) for item in range(4000))
-    assert kept == pytest.approx(1200, abs=4 * (4000 * 0.3 * 0.7) ** 0.5)
 
 
 def test_days_with_a_third_of_the_usual_rate_stand_out() -> None:

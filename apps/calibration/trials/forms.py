@@ -8,7 +8,6 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from apps.calibration.models import Trial
 from apps.calibration.trials.draws import Draw
 from apps.calibration.trials.services import ASKED_FOR
 from apps.calibration.trials.values import routing_of
@@ -128,10 +127,6 @@ class LabelForm:
             _PICKED + key: _NONE if value is None else _OPTION + value for key, value in self.values.items()
         }
         return fields | {_PICKED + key: _CANNOT_TELL for key in self.cannot_tell}
-
-
-def can_be_started(trial: Trial, left: int) -> bool:
-    return trial.status == Trial.Status.DRAFT and not left
 
 
 def _to_id(text: str | None) -> int:

@@ -85,17 +85,6 @@ def watch_alarms(*, workflow: Workflow, now: datetime) -> list[Incident]:
     return opened
 
 
-def standings(*, workflow: Workflow, now: datetime) -> dict[str, Standing]:
-    """Of every label that acts by itself."""
-    stream = read_stream(workflow=workflow, now=now)
-    if stream is None:
-        return {}
-    return {
-        each.label: follow(stream.of(each.label), each.rule.target_error, each.audit_rate)
-        for each in stream.acting
-    }
-
-
 def follow(checks: Sequence[Check], target: float, audit_rate: float) -> Standing:
     """The alarm over `checks`, in order, until it is raised; the largest weight that can occur is of the least rate."""
     smallest = min([audit_rate, *(check.pi for check in checks)])

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from apps.calibration.models import Incident
-from apps.calibration.watching.watching import standings, watch_alarms
+from apps.calibration.watching.watching import watch_alarms
 from apps.workflows.models import Workflow
 from tests.calibration.streams import AUDITED, UNCHECKED, Past, insert_past
-from tests.calibration.watching.watched import autonomy, change_rules, in_order
+from tests.calibration.watching.watched import autonomy, change_rules, in_order, standings
 from tests.factories import NOW, RULES
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def test_a_rate_that_a_manager_chose_meanwhile_stays(workflow: Workflow, broken:
 
 
 def test_neither_label_alone_had_reached_it(workflow: Workflow, broken: Incident) -> None:
-    assert all(each.raised_at is None for each in standings(workflow=workflow, now=NOW).values())
+    assert all(each.raised_at is None for each in standings(workflow).values())
 
 
 def test_the_target_is_weighted_by_volume(workflow: Workflow) -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from apps.calibration.models import Incident
 from apps.calibration.watching.incidents import accepted_before, open_incidents
-from apps.calibration.watching.watching import follow, standings, watch_alarms
+from apps.calibration.watching.watching import follow, watch_alarms
 from apps.outbox.models import Event
 from apps.policies.selectors import active_policy
 from apps.stats.alarms import alarm_path
 from apps.workflows.models import Workflow
 from tests.calibration.streams import AUDITED, REVIEWED, UNCHECKED, Past, insert_past
-from tests.calibration.watching.watched import autonomy, change_rules, in_order, mixed
+from tests.calibration.watching.watched import autonomy, change_rules, in_order, mixed, standings
 from tests.factories import NOW, RULES, make_policy
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_a_target_that_holds_is_left_alone(workflow: Workflow) -> None:
 
 def test_items_that_nobody_checked_say_nothing(workflow: Workflow) -> None:
     insert_past(workflow, [UNCHECKED] * 500 + [replace(REVIEWED, answer="lead")] * 100)
-    assert standings(workflow=workflow, now=NOW)["spam"].checks == 0
+    assert standings(workflow)["spam"].checks == 0
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_items_that_nobody_checked_say_nothing(workflow: Workflow) -> None:
 )
 def test_what_does_not_speak_of_the_rule_in_force_is_left_out(workflow: Workflow, past: Past) -> None:
     assert raised(workflow, [*[past] * 100, AUDITED]) == []
-    assert standings(workflow=workflow, now=NOW)["spam"].checks == 1
+    assert standings(workflow)["spam"].checks == 1
 
 
 def test_of_a_thread_one_check_counts(workflow: Workflow) -> None:
@@ -123,7 +123,7 @@ def test_it_is_told_in_the_same_transaction(workflow: Workflow) -> None:
 def test_rarer_checks_weigh_more(workflow: Workflow) -> None:
     insert_past(workflow, in_order(mixed(40, 10, pi=0.1) + mixed(40, 10, pi=0.4)))
     expected = alarm_path([0, 0, 0, 0, 1] * 20, 0.05, [1.0] * 50 + [0.25] * 50)
-    found = standings(workflow=workflow, now=NOW)["spam"]
+    found = standings(workflow)["spam"]
     assert found.statistic == pytest.approx(expected[found.checks - 1])
 
 

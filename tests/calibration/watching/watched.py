@@ -7,10 +7,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from apps.calibration.watching.audit_stream import read_stream
+from apps.calibration.watching.watching import Standing, follow
 from apps.policies.models import Policy
 from apps.workflows.models import Workflow
 from tests.calibration.streams import AUDITED, EARLIER, Past
-from tests.factories import make_policy
+from tests.factories import NOW, make_policy
 
 
 def mixed(
@@ -22,6 +24,16 @@ def mixed(
     other = replace(checked, answer="lead" if label != "lead" else "customer")
     block = [*[checked] * every, other]
     return in_order([*block * wrong, *[checked] * (right - every * wrong)], at)
+
+
+def standings(workflow: Workflow) -> dict[str, Standing]:
+    """Of every label that acts by itself."""
+    stream = read_stream(workflow=workflow, now=NOW)
+    assert stream is not None
+    return {
+        each.label: follow(stream.of(each.label), each.rule.target_error, each.audit_rate)
+        for each in stream.acting
+    }
 
 
 def in_order(past: list[Past], at: datetime = EARLIER) -> list[Past]:

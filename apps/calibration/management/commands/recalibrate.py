@@ -8,15 +8,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
+from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from apps.calibration.computing import Json
 from apps.calibration.models import CalibrationRun
 from apps.calibration.running import recompute, run_calibration
+from apps.calibration.side_certs import recompute_sides
 from apps.core.errors import Conflict, FermataError
 from apps.workflows.models import Workflow
 
 DIFFERENT = 1
+_KEPT_OF_SIDES = ("outcome", "certified", "steps", "sentence")
 
 
 class Command(BaseCommand):
@@ -76,19 +79,26 @@ class Command(BaseCommand):
         if run is None:
             raise CommandError(f"There is no calibration run {number}.")
         try:
-            again = recompute(run)
+            labels, sides = recompute(run), recompute_sides(run)
         except Conflict as conflict:
             raise CommandError(str(conflict)) from conflict
         differing = [
             stored["label"]
-            for stored, computed in zip(run.results, again, strict=True)
+            for stored, computed in zip(run.results, labels, strict=True)
             if stored != json.loads(json.dumps(computed))
+        ] + [
+            f"{certificate.question.key}: {certificate.label}"
+            for certificate, computed in sides
+            if any(getattr(certificate, name) != computed[name] for name in _KEPT_OF_SIDES)
         ]
         if differing:
             raise CommandError(
                 f"Run {number} differs when computed again: {', '.join(differing)}.", returncode=DIFFERENT
             )
-        self.stdout.write(f"Run {number}: {len(again)} labels computed again, all as they were kept.\n")
+        tried = f" and {len(sides)} side{pluralize(len(sides))} of holds" if sides else ""
+        self.stdout.write(
+            f"Run {number}: {len(labels)} labels{tried} computed again, all as they were kept.\n"
+        )
 
 
 def _workflow(slug: str) -> Workflow:
