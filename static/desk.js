@@ -68,11 +68,19 @@ function settleSaid() {
   }
 }
 
-function openPanel(panel) {
+// On a phone the answer stands over the page and scrolls by itself: the page stays where it is read.
+function bringIntoSight(body) {
+  const sheet = document.getElementById("answer");
+  if (getComputedStyle(sheet).position !== "sticky") body.scrollIntoView({ block: "nearest" });
+  else sheet.scrollTop += Math.max(0, body.getBoundingClientRect().bottom - sheet.getBoundingClientRect().bottom);
+}
+
+function openPanel(panel, { isTouched = false } = {}) {
   panel.open = true;
   settleSaid();
-  panel.querySelector(".else-body").scrollIntoView({ block: "nearest" });
-  firstField(panel).focus({ preventScroll: true });
+  bringIntoSight(panel.querySelector(".else-body"));
+  // What is typed is optional: no keyboard over half of a phone before somebody wants it.
+  if (!isTouched) firstField(panel).focus({ preventScroll: true });
 }
 
 document.addEventListener("toggle", (event) => {
@@ -85,7 +93,11 @@ document.addEventListener("change", (event) => {
 document.addEventListener("click", (event) => {
   const reason = event.target.closest("[data-reason]")?.dataset.reason;
   const question = event.target.closest(".question");
-  if (reason) {
+  const pressed = event.detail > 0 && event.target.closest("[data-else]:not([open]) > summary");
+  if (pressed) {
+    event.preventDefault();
+    openPanel(pressed.parentElement, { isTouched: event.pointerType === "touch" });
+  } else if (reason) {
     const panel = question.querySelector("[data-else=cannot_tell]");
     panel.querySelector(`input[value="${CSS.escape(reason)}"]`).checked = true;
     openPanel(panel);
@@ -117,7 +129,7 @@ document.addEventListener("pressed-by-key", (event) => {
 document.addEventListener("keydown", (event) => {
   if (!(event.target instanceof Element) || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
   const panel = event.target.closest(".else-body, [data-said]");
-  if (event.key === "Escape" && (panel || event.target.closest("#desk :is(textarea, select)"))) {
+  if (event.key === "Escape" && (panel || event.target.closest("#desk :is(textarea, select, [data-unasked])"))) {
     const owner = panel?.closest("[data-else]");
     if (owner) owner.open = false;
     desk().querySelector("[data-focus]").focus({ preventScroll: true });
