@@ -18,6 +18,7 @@ from apps.calibration.uncertified import uncertified
 from apps.calibration.views_planner import planner_context
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
+from apps.core.text import whole_number
 from apps.policies.errors import NotADraft
 from apps.policies.models import Policy
 from apps.policies.readable import policy_diff, to_readable
@@ -117,13 +118,12 @@ def policy_discard(request: PersonRequest, slug: str, version: int) -> HttpRespo
 @require_POST
 def policy_back(request: PersonRequest, slug: str) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    seen = request.POST.get("seen_version", "")
     try:
         back = go_back(
             workflow=workflow,
             user=request.user,
             now=timezone.now(),
-            seen_version=int(seen) if seen.isascii() and seen.isdigit() else 0,
+            seen_version=whole_number(request.POST.get("seen_version")) or 0,
         )
     except Conflict as conflict:
         return _policy_page(request, workflow, problem=str(conflict), status=409)
@@ -211,11 +211,9 @@ def _form_page(
 
 def _form(request: PersonRequest, workflow: Workflow, rules: dict[str, Any], note: str = "") -> PolicyForm:
     data = request.POST if request.method == "POST" else None
-    shown = request.POST.get("questions_version", "")
-    questions = _questions(workflow)
-    if shown.isascii() and shown.isdigit():
-        version = QuestionSet.objects.filter(workflow=workflow, version=int(shown[:9])).first()
-        questions = list(version.questions.all()) if version else questions
+    shown = whole_number(request.POST.get("questions_version")) or 0
+    version = QuestionSet.objects.filter(workflow=workflow, version=shown).first()
+    questions = list(version.questions.all()) if version else _questions(workflow)
     return PolicyForm(questions=questions, rules=rules, note=note, data=data)
 
 

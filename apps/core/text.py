@@ -20,6 +20,16 @@ def repaired(text: str) -> tuple[str, int]:
     return _UNSTORABLE.subn("�", text)
 
 
+MOST_DIGITS = 18
+"""More fit no column, and thousands would be refused by `int`."""
+
+
+def whole_number(text: str | None) -> int | None:
+    """What an address or a form gives for an id or a version; None unless it is 1 to `MOST_DIGITS` plain digits."""
+    fits = text is not None and text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return int(text) if text is not None and fits else None
+
+
 LONGEST_STEP = 100
 """Characters of a key in a path: a path is written for every value below, and a key may be as long as a body."""
 

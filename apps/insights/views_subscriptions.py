@@ -11,23 +11,19 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.http import PersonRequest
 from apps.core.errors import Conflict
 from apps.core.htmx import render
+from apps.core.text import whole_number
 from apps.outbox.models import Sending, Subscription
 from apps.outbox.selectors import sending_page, told_of
 from apps.outbox.services import pause, resume, send_again
 from apps.workflows.access import get_workflow_for
 from apps.workflows.models import Role
 
-LONGEST_ID = 18
-"""Digits; more fit no column."""
-
 
 @require_safe
 def subscription(request: PersonRequest, slug: str, subscription_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
     found = get_object_or_404(Subscription, pk=subscription_id, workflow=workflow)
-    before = request.GET.get("before", "")
-    is_place = before.isascii() and before.isdigit() and len(before) <= LONGEST_ID
-    page = sending_page(subscription=found, before=int(before) if is_place else None)
+    page = sending_page(subscription=found, before=whole_number(request.GET.get("before")))
     context = {
         "workflow": workflow,
         "told": told_of(found),

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from apps.calibration.trials.draws import Draw
 from apps.calibration.trials.services import ASKED_FOR
 from apps.calibration.trials.values import routing_of
-from apps.core.text import repaired
+from apps.core.text import repaired, whole_number
 from apps.pipeline.limits import MAX_TRIAL_EXAMPLES
 from apps.workflows.models import Endpoint, Question, Workflow
 from apps.workflows.selectors import current_question_set
@@ -113,7 +113,7 @@ class LabelForm:
                 self.values[question.key] = None
             elif given is not None and given.startswith(_OPTION):
                 self.values[question.key] = given.removeprefix(_OPTION)
-        self.example_id = _to_id(sent.get("example"))
+        self.example_id = whole_number(sent.get("example")) or 0
 
     def next_of(self, questions: Iterable[Question]) -> Question | None:
         """The first question without an answer."""
@@ -127,7 +127,3 @@ class LabelForm:
             _PICKED + key: _NONE if value is None else _OPTION + value for key, value in self.values.items()
         }
         return fields | {_PICKED + key: _CANNOT_TELL for key in self.cannot_tell}
-
-
-def _to_id(text: str | None) -> int:
-    return int(text[:18]) if text and text.isascii() and text.isdigit() else 0

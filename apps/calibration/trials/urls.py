@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.calibration.trials import views
+from apps.calibration.trials import views, views_label
 
 BASE = "w/<slug:slug>/calibration/trials/"
 urlpatterns = [
@@ -12,6 +12,6 @@ urlpatterns = [
     path(f"{BASE}<int:trial_id>/again/", views.trial_again, name="trial_again"),
     path(f"{BASE}<int:trial_id>/adopt/", views.trial_adopt, name="trial_adopt"),
     path(f"{BASE}<int:trial_id>/delete/", views.trial_delete, name="trial_delete"),
-    path(f"{BASE}<int:trial_id>/label/", views.trial_label, name="trial_label"),
-    path(f"{BASE}<int:trial_id>/label/undo/", views.trial_label_undo, name="trial_label_undo"),
+    path(f"{BASE}<int:trial_id>/label/", views_label.trial_label, name="trial_label"),
+    path(f"{BASE}<int:trial_id>/label/undo/", views_label.trial_label_undo, name="trial_label_undo"),
 ]

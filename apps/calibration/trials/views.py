@@ -1,4 +1,4 @@
-"""Trials: put examples together, label them blind, run them through models, look at what came of it."""
+"""Trials: put examples together, run them through models, look at what came of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from apps.calibration.trials.adoption import adopt
 from apps.calibration.trials.draws import draw_labelled, draw_recent
 from apps.calibration.trials.export import csv_of
 from apps.calibration.trials.files import Example, read_examples
-from apps.calibration.trials.forms import FILE, LABELLED, LabelForm, StartForm, TrialForm
+from apps.calibration.trials.forms import FILE, LABELLED, StartForm, TrialForm
 from apps.calibration.trials.results import result_of
 from apps.calibration.trials.services import (
     ASKED_FOR,
@@ -27,13 +27,12 @@ from apps.calibration.trials.services import (
     choices_for,
     create_trial,
     delete_trial,
-    label_example,
     start_trial,
-    take_label_back,
     unlabelled,
 )
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
+from apps.core.text import whole_number
 from apps.pipeline.limits import MAX_TRIAL_EXAMPLES, MAX_TRIAL_FILE_BYTES
 from apps.sources.tables.understanding import SAMPLE_BYTES
 from apps.workflows.access import get_workflow_for
@@ -45,13 +44,18 @@ AT_WORK = (Trial.Status.WAITING, Trial.Status.RUNNING)
 TOO_LARGE = f"The file is too large: a trial's may have {MAX_TRIAL_FILE_BYTES // 1024**2} MB."
 
 
+def find_trial(workflow: Workflow, trial_id: int) -> Trial:
+    found = Trial.objects.select_related("question_set", "created_by", "workflow")
+    return get_object_or_404(found, workflow=workflow, pk=trial_id)
+
+
 @require_GET
 def trials(request: PersonRequest, slug: str) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    before = request.GET.get("before", "")
+    before = whole_number(request.GET.get("before"))
     rows = Trial.objects.filter(workflow=workflow).select_related("created_by").order_by("-pk")
-    if before.isascii() and before.isdigit():
-        rows = rows.filter(pk__lt=int(before[:18]))
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
     shown = list(rows.annotate(size=Count("examples"))[: PAGE + 1])
     older = shown[PAGE - 1].pk if len(shown) > PAGE else None
     context = {"workflow": workflow, "trials": shown[:PAGE], "older": older}
@@ -106,13 +110,13 @@ def _examples(workflow: Workflow, form: TrialForm) -> list[Example]:
 @require_GET
 def trial(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    return _show(request, workflow, _trial(workflow, trial_id))
+    return _show(request, workflow, find_trial(workflow, trial_id))
 
 
 @require_GET
 def trial_csv(request: PersonRequest, slug: str, trial_id: int) -> StreamingHttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    rows = csv_of(_trial(workflow, trial_id), request.user)
+    rows = csv_of(find_trial(workflow, trial_id), request.user)
     disposition = f'attachment; filename="{workflow.slug}-trial-{trial_id}.csv"'
     return StreamingHttpResponse(
         rows, content_type="text/csv; charset=utf-8", headers={"Content-Disposition": disposition}
@@ -122,7 +126,7 @@ def trial_csv(request: PersonRequest, slug: str, trial_id: int) -> StreamingHttp
 @require_POST
 def trial_start(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    shown = _trial(workflow, trial_id)
+    shown = find_trial(workflow, trial_id)
     form = StartForm(request.POST, workflow=workflow)
     if not form.is_valid():
         return _show(request, workflow, shown, form=form, problem="Choose among what is listed.", status=422)
@@ -137,7 +141,7 @@ def trial_start(request: PersonRequest, slug: str, trial_id: int) -> HttpRespons
 @require_POST
 def trial_again(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    shown = _trial(workflow, trial_id)
+    shown = find_trial(workflow, trial_id)
     try:
         ask_again(trial=shown)
     except Conflict as conflict:
@@ -148,7 +152,7 @@ def trial_again(request: PersonRequest, slug: str, trial_id: int) -> HttpRespons
 @require_POST
 def trial_adopt(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    shown = _trial(workflow, trial_id)
+    shown = find_trial(workflow, trial_id)
     try:
         adopted = adopt(trial=shown, now=timezone.now())
     except Conflict as conflict:
@@ -164,49 +168,13 @@ def trial_adopt(request: PersonRequest, slug: str, trial_id: int) -> HttpRespons
 @require_POST
 def trial_delete(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    shown = _trial(workflow, trial_id)
+    shown = find_trial(workflow, trial_id)
     try:
         delete_trial(trial=shown)
     except Conflict as conflict:
         return _show(request, workflow, shown, problem=str(conflict), status=409)
     messages.success(request, "The trial is gone, with its examples and answers.")
     return redirect("calibration:trials", slug)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def trial_label(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
-    """One example at a time and one key an answer. No model's answer is on this page, nor a colleague's."""
-    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.REVIEWER)
-    shown = _trial(workflow, trial_id)
-    if request.method != "POST":
-        return _desk(request, workflow, shown)
-    questions = list(shown.question_set.questions.all())
-    form = LabelForm(request.POST, questions)
-    if form.next_of(questions) is not None:
-        return _desk(request, workflow, shown, form=form)
-    try:
-        label_example(trial=shown, example_id=form.example_id, values=form.values, user=request.user)
-    except Conflict as conflict:
-        return _desk(request, workflow, shown, problem=str(conflict), status=409)
-    except InvalidInput as wrong:
-        return _desk(request, workflow, shown, problem=str(wrong), status=422)
-    return _desk(request, workflow, shown)
-
-
-@require_POST
-def trial_label_undo(request: PersonRequest, slug: str, trial_id: int) -> HttpResponse:
-    workflow = get_workflow_for(user=request.user, slug=slug, role=Role.REVIEWER)
-    shown = _trial(workflow, trial_id)
-    try:
-        take_label_back(trial=shown, user=request.user)
-    except Conflict as conflict:
-        return _desk(request, workflow, shown, problem=str(conflict), status=409)
-    return _desk(request, workflow, shown)
-
-
-def _trial(workflow: Workflow, trial_id: int) -> Trial:
-    found = Trial.objects.select_related("question_set", "created_by", "workflow")
-    return get_object_or_404(found, workflow=workflow, pk=trial_id)
 
 
 def _new_page(
@@ -261,43 +229,4 @@ def _show(
         context |= {"result": result_of(shown, request.user), "failed": asked.exclude(error="").count()}
     return render(
         request, "calibration/trial.html", context, fragment="calibration/_trial_live.html", status=status
-    )
-
-
-def _desk(
-    request: PersonRequest,
-    workflow: Workflow,
-    shown: Trial,
-    *,
-    form: LabelForm | None = None,
-    problem: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    questions = list(shown.question_set.questions.all())
-    waiting = unlabelled(shown)
-    example = waiting.filter(pk=form.example_id).first() if form else None
-    if example is None:
-        # Somebody else was faster, or a new one begins: nothing of the last one's answers comes along.
-        form, example = None, waiting.first()
-    question = form.next_of(questions) if form else questions[0]
-    context: dict[str, Any] = {
-        "workflow": workflow,
-        "trial": shown,
-        "example": example if shown.status == Trial.Status.DRAFT else None,
-        "asked": [{"question": question}],
-        # Beside an option stands nothing of any model.
-        "chances": {question.key: dict.fromkeys(question.option_ids, "")} if question else {},
-        "hidden": form.hidden if form else {},
-        "number": questions.index(question) + 1 if question else 0,
-        "of": len(questions),
-        "left": waiting.count(),
-        "can_undo": shown.examples.filter(labelled_by=request.user).exists(),
-        "problem": problem,
-    }
-    return render(
-        request,
-        "calibration/trial_desk.html",
-        context,
-        fragment="calibration/_trial_desk.html",
-        status=status,
     )

@@ -25,6 +25,7 @@ from apps.calibration.watching.incidents import (
 )
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
+from apps.core.text import whole_number
 from apps.items.models import Route
 from apps.policies.readable import share
 from apps.stats.rates import Rate
@@ -34,7 +35,6 @@ from apps.workflows.selectors import current_question_set
 
 PAGE = 50
 SIDE_NAMES = {"true": "Yes", "false": "No"}
-_LARGEST_ID = 2**63 - 1
 Row = TypeVar("Row", Incident, Route)
 
 
@@ -104,15 +104,14 @@ def _show(
 
 
 def _incident(workflow: Workflow, incident_id: int) -> Incident:
-    if incident_id > _LARGEST_ID:
-        incident_id = 0
     return get_object_or_404(all_incidents(workflow), pk=incident_id)
 
 
 def _page(rows: QuerySet[Row], before: str | None) -> tuple[list[Row], int | None]:
     """Ids fall along `rows`; one row more is fetched instead of counting. A place that is none is the first."""
-    if before is not None and before.isascii() and before.isdigit() and len(before) < 19:
-        rows = rows.filter(pk__lt=int(before))
+    place = whole_number(before)
+    if place is not None:
+        rows = rows.filter(pk__lt=place)
     found = list(rows[: PAGE + 1])
     return found[:PAGE], found[PAGE - 1].pk if len(found) > PAGE else None
 

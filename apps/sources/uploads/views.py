@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.accounts.http import PersonRequest
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
+from apps.core.text import whole_number
 from apps.pipeline import limits
 from apps.sources.models import Upload
 from apps.sources.uploads.forms import UploadForm
@@ -40,9 +41,8 @@ NO_FILE = "Choose a file first."
 @require_GET
 def uploads(request: PersonRequest, slug: str) -> HttpResponse:
     workflow = get_workflow_for(user=request.user, slug=slug, role=Role.MANAGER)
-    before = request.GET.get("before", "")
-    place = int(before[:18]) if before.isascii() and before.isdigit() else None
-    page = upload_page(workflow=workflow, before=place, now=timezone.now())
+    before = whole_number(request.GET.get("before"))
+    page = upload_page(workflow=workflow, before=before, now=timezone.now())
     return render(request, "sources/uploads.html", {"workflow": workflow, "page": page})
 
 
