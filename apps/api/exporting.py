@@ -13,15 +13,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from celery import current_app
 from django.db import transaction
 from django.db.models import F, Q
-from kombu.exceptions import OperationalError
 
 from apps.accounts.models import User
 from apps.api.models import Export, ExportChunk
 from apps.core.db import ClockTimestamp
 from apps.core.errors import Conflict, InvalidInput
+from apps.core.wake import wake
 from apps.reviews.exports import LabelQuery, export_labels, labels_for, parse_label_query, why_empty
 from apps.workflows.models import Workflow
 
@@ -30,7 +29,6 @@ CHUNK_BYTES = 1024 * 1024
 CLAIM_S = 1_800
 """How long a worker may take for one export before another begins it anew."""
 MOST_ATTEMPTS = 3
-HINT_EXPIRES_S = 60
 
 
 class ClaimLost(Conflict):
@@ -63,11 +61,7 @@ def request_export(
 
 
 def wake_exporters() -> None:
-    try:
-        current_app.send_task("apps.api.tasks.make_exports", expires=HINT_EXPIRES_S)
-    except OperationalError as error:
-        # A hint only: beat starts the same task, which finds the row.
-        log.warning("wake_up_not_sent", task="make_exports", error=str(error))
+    wake("apps.api.tasks.make_exports")
 
 
 def make_waiting_exports(*, now: Callable[[], datetime]) -> int:
