@@ -78,6 +78,10 @@ function announce(text) {
 }
 
 function showMessage(text, level = "info") {
+  // What is said again is said once, where it is seen.
+  for (const old of document.querySelectorAll("#messages .message")) {
+    if (old.querySelector("span")?.textContent === text) old.remove();
+  }
   const message = document.createElement("div");
   message.className = `message ${level}`;
   const words = document.createElement("span");

@@ -69,6 +69,7 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
     pending = { draft: draftKey(), path: detail.path, values: Object.fromEntries(detail.formData), tries: 0 };
     keepDraft(pending.values);
   }
+  markPicked(); // at once: on a slow line the key would seem lost
 });
 
 function send() {
