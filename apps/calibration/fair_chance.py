@@ -8,7 +8,7 @@ counts of answers enter, never what they said, so the promise holds whatever com
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from apps.stats.intervals import upper_bounds
 from apps.stats.thresholds import Counts, Stratum, split_delta
@@ -39,6 +39,6 @@ def certifying_chance(counts: Counts, *, alpha: float, delta: float, error: floa
 def _outcomes(stratum: Stratum, delta: float, error: float) -> tuple[np.ndarray, np.ndarray]:
     """For 0, 1, 2 … wrong answers: their chance, and the bound times the stratum's items."""
     items, labelled = float(stratum.items[0]), float(stratum.labelled[0])
-    wrong = np.arange(stats.binom.ppf(1 - _BEYOND, labelled, error) + 1 if labelled else 1)
-    chances = np.asarray(stats.binom.pmf(wrong, labelled, error), np.float64)
+    wrong = np.arange(scipy.stats.binom.ppf(1 - _BEYOND, labelled, error) + 1 if labelled else 1)
+    chances = np.asarray(scipy.stats.binom.pmf(wrong, labelled, error), np.float64)
     return chances, items * upper_bounds(wrong, np.full(len(wrong), labelled), delta)

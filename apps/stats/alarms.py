@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from apps.stats.intervals import Floats, check_share
 
@@ -112,7 +112,7 @@ def psi(baseline: ArrayLike, recent: ArrayLike) -> Drift:
     u, v = (old + extra) / (old + extra).sum(), (new + extra) / (new + extra).sum()
     distance = float(np.sum((v - u) * np.log(v / u)))
     chi2 = distance / (1 / float(old.sum()) + 1 / float(new.sum()))
-    p = float(stats.chi2.sf(chi2, len(old) - 1))
+    p = float(scipy.stats.chi2.sf(chi2, len(old) - 1))
     enough = min(float(old.sum()), float(new.sum())) >= MIN_DRIFT_ITEMS
     found = enough and p < DRIFT_P and distance >= PSI_WARNING
     level: Level = "none" if not found else "strong" if distance >= PSI_STRONG else "warning"
@@ -136,6 +136,6 @@ def ks(baseline: ArrayLike, recent: ArrayLike) -> Drift:
     a, b = np.asarray(baseline, np.float64), np.asarray(recent, np.float64)
     if not (a.size and b.size):
         raise ValueError("expected items on both sides")
-    found = stats.ks_2samp(a, b, method="exact" if max(a.size, b.size) <= 10_000 else "asymp")
+    found = scipy.stats.ks_2samp(a, b, method="exact" if max(a.size, b.size) <= 10_000 else "asymp")
     distance, p = float(found.statistic), float(found.pvalue)
     return Drift(distance, p, "warning" if distance >= KS_WARNING and p < DRIFT_P else "none")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from apps.stats.intervals import Gap, newcombe
 from apps.stats.rates import Rate, rate
@@ -40,7 +40,7 @@ def anchoring(agreed_visible: int, visible: int, agreed_blind: int, blind: int) 
     table = [[agreed_visible, visible - agreed_visible], [agreed_blind, blind - agreed_blind]]
     flagged = gap.low > 0 and gap.value >= MIN_GAP and min(visible, blind) >= MIN_ANSWERS
     share = 1 - (1 - seen.value) / (1 - hidden.value) if hidden.value < 1 else 0.0
-    p = float(stats.fisher_exact(table).pvalue)
+    p = float(scipy.stats.fisher_exact(table).pvalue)
     return Anchoring(seen, hidden, gap, p, flagged, share if share > 0 else None)
 
 

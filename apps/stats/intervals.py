@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -150,8 +151,8 @@ def plan_audits(
         first = _audits_needed(x, delta, np.arange(size + 1))
         k = np.arange(size)
         # Between first[k] and first[k + 1] - 1 answers k may be wrong, and the chance falls along the way.
-        best = stats.binom.cdf(k, first[:-1], e)
-        worst = stats.binom.cdf(k, first[1:] - 1, e)
+        best = scipy.stats.binom.cdf(k, first[:-1], e)
+        worst = scipy.stats.binom.cdf(k, first[1:] - 1, e)
         if sustained and worst[-1] >= (1 + power) / 2:
             failing = np.flatnonzero(worst < power)
             found = int(failing[-1]) + 1 if failing.size else 0

@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from apps.stats.intervals import Floats
 from apps.stats.probability import item_losses, to_matrix
@@ -53,7 +54,7 @@ def fit_temperature(p: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Temperatu
         return float(w @ (special.logsumexp(scaled, axis=1) - chosen / math.exp(log_t)) / w.sum())
 
     bounds = (math.log(T_RANGE[0]), math.log(T_RANGE[1]))
-    found = optimize.minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    found = scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
     return Temperature(math.exp(float(found.x)))
 
 
@@ -83,7 +84,7 @@ def fit_isotonic(conf: ArrayLike, correct: ArrayLike, weights: ArrayLike) -> Iso
     points, place = np.unique(x, return_inverse=True)
     mass = np.bincount(place, weights=w)
     mean = np.bincount(place, weights=w * y) / mass
-    fitted = optimize.isotonic_regression(mean, weights=mass, increasing=True).x
+    fitted = scipy.optimize.isotonic_regression(mean, weights=mass, increasing=True).x
     return Isotonic(points, np.asarray(fitted, np.float64), len(x))
 
 
@@ -114,7 +115,7 @@ def fit_beta(conf: ArrayLike, correct: ArrayLike, weights: ArrayLike) -> Beta:
         gradient = features.T @ (w * (special.expit(z) - y)) / w.sum()
         return float(w @ (np.logaddexp(0, z) - y * z) / w.sum()), gradient
 
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         loss,
         np.array([1.0, 1.0, 0.0]),
         jac=True,

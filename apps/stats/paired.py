@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from apps.stats.intervals import Gap, wilson
 
@@ -32,7 +32,7 @@ def mcnemar_p(pairs: Pairs) -> float:
     """Two-sided exact p (McNemar 1947, by the binomial distribution); 1 when they never differed."""
     differing = pairs.first_only + pairs.second_only
     smaller = min(pairs.first_only, pairs.second_only)
-    return min(1.0, 2 * float(stats.binom.cdf(smaller, differing, 0.5)))
+    return min(1.0, 2 * float(scipy.stats.binom.cdf(smaller, differing, 0.5)))
 
 
 def paired_gap(pairs: Pairs, conf: float = 0.95) -> Gap:
