@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
@@ -35,8 +36,12 @@ MAX_QUESTIONS_BYTES = 200_000
 """What the questions may take of a request; hosted endpoints take 256,000 bytes with the item."""
 
 
+# Reads every zone's file, hundreds of them.
+_time_zones = cache(available_timezones)
+
+
 def _time_zone(name: str) -> str:
-    if name not in available_timezones():
+    if name not in _time_zones():
         raise ValueError("is no time zone, such as Europe/Berlin")
     return name
 
