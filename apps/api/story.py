@@ -28,7 +28,7 @@ def story_of(*, user: User, item: Item, url: str) -> StoryOut:
         .prefetch_related("events__user", "events__to_user")
         .order_by("pk")
     )
-    versions = _question_sets(item, list(routes), tasks)
+    versions = _question_sets(list(routes), tasks)
     told: Json = {"decisions": [], "route": None, "superseded_routes": [], "policy_version": None}
     told |= {"reviews": [], "labels": [], "label": None, "action_runs": []}
     if not is_hidden:
@@ -68,7 +68,7 @@ def _mail(item: Item) -> Json | None:
     return None if mail is None else {name: getattr(mail, name) for name in names}
 
 
-def _question_sets(item: Item, routes: list[Route], tasks: list[ReviewTask]) -> dict[int, QuestionSet]:
+def _question_sets(routes: list[Route], tasks: list[ReviewTask]) -> dict[int, QuestionSet]:
     ids = {route.question_set_id for route in routes} | {task.question_set_id for task in tasks}
     found = QuestionSet.objects.filter(pk__in=ids).prefetch_related("questions").order_by("version")
     return {version.pk: version for version in found}

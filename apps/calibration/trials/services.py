@@ -136,7 +136,7 @@ def choices_for(workflow: Workflow, names: Iterable[str]) -> list[ModelChoice]:
 
 
 @transaction.atomic
-def start_trial(*, trial: Trial, models: Sequence[ModelChoice], now: datetime) -> Trial:
+def start_trial(*, trial: Trial, models: Sequence[ModelChoice]) -> Trial:
     """Hands a draft to the workers. Raises Conflict when it was started already, or examples wait for a label."""
     trial = _locked(trial)
     if trial.status != Trial.Status.DRAFT:

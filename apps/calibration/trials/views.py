@@ -131,7 +131,7 @@ def trial_start(request: PersonRequest, slug: str, trial_id: int) -> HttpRespons
     if not form.is_valid():
         return _show(request, workflow, shown, form=form, problem="Choose among what is listed.", status=422)
     try:
-        start_trial(trial=shown, models=choices_for(workflow, form.names), now=timezone.now())
+        start_trial(trial=shown, models=choices_for(workflow, form.names))
     except (Conflict, InvalidInput) as refused:
         status = 422 if isinstance(refused, InvalidInput) else 409
         return _show(request, workflow, shown, form=form, problem=str(refused), status=status)

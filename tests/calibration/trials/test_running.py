@@ -23,7 +23,7 @@ SAYS_SPAM = answering(lambda text: "spam")
 
 def started(workflow: Workflow, *names: str, content: bytes | None = None) -> Trial:
     trial = make_trial(workflow, content) if content else make_trial(workflow)
-    return start_trial(trial=trial, models=choices_for(workflow, names or ("stand-in",)), now=NOW)
+    return start_trial(trial=trial, models=choices_for(workflow, names or ("stand-in",)))
 
 
 def work(client_for: object = SAYS_SPAM, slice_s: float = 20.0) -> bool:
@@ -130,7 +130,7 @@ def test_the_price_of_another_model_is_the_catalogues_or_unknown(workflow: Workf
 
 def test_given_answers_alone_are_done_at_once(workflow: Workflow) -> None:
     trial = make_trial(workflow)
-    start_trial(trial=trial, models=[], now=NOW)
+    start_trial(trial=trial, models=[])
     assert work()
     trial.refresh_from_db()
     assert trial.status == "done"

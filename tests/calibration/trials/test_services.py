@@ -64,12 +64,12 @@ def test_one_model_twice_is_refused(workflow: Workflow) -> None:
 def test_it_starts_only_with_every_label(workflow: Workflow, rosa: User) -> None:
     trial = make_trial(workflow, OPEN_ROWS)
     with pytest.raises(Conflict, match="2 of its examples have no label"):
-        start_trial(trial=trial, models=choices_for(workflow, ["m"]), now=NOW)
+        start_trial(trial=trial, models=choices_for(workflow, ["m"]))
     for example in unlabelled(trial):
         label_example(trial=trial, example_id=example.pk, values={"intent": None}, user=rosa)
-    start_trial(trial=trial, models=choices_for(workflow, ["m"]), now=NOW)
+    start_trial(trial=trial, models=choices_for(workflow, ["m"]))
     with pytest.raises(Conflict, match="started already"):
-        start_trial(trial=trial, models=choices_for(workflow, ["m"]), now=NOW)
+        start_trial(trial=trial, models=choices_for(workflow, ["m"]))
 
 
 def test_none_of_these_is_out_of_scope(workflow: Workflow, rosa: User) -> None:

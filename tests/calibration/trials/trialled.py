@@ -82,7 +82,7 @@ def reply_to(body: Mapping[str, Any], says: Says) -> dict[str, Any]:
 
 def run(trial: Trial, client_for: ClientFor, *names: str) -> Trial:
     """Started with these models and worked on until nothing waits."""
-    start_trial(trial=trial, models=choices_for(trial.workflow, names), now=NOW)
+    start_trial(trial=trial, models=choices_for(trial.workflow, names))
     while work_on_next_trial(now=lambda: NOW, client_for=client_for):
         pass
     trial.refresh_from_db()

@@ -81,7 +81,7 @@ class Command(BaseCommand):
         trial = create_trial(
             workflow=workflow, name=name or path.name, examples=examples, user=None, now=timezone.now()
         )
-        return start_trial(trial=trial, models=choices, now=timezone.now())
+        return start_trial(trial=trial, models=choices)
 
 
 def _workflow(slug: str) -> Workflow:
