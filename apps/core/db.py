@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.models import DateTimeField, DurationField, Func, JSONField, Model
 
@@ -42,21 +43,22 @@ def fetch(sql: str, values: Mapping[str, Any], *, is_common: bool = True) -> lis
     For the few statements behind every answer of a reviewer: what they are costs more to plan than to run. A
     statement's text must be one of few, its values apart from it. Without `is_common` it is planned for its values.
     """
+    database = connections[DEFAULT_DB_ALIAS]
     # What is logged is read back from Django's own cursor.
-    with _cursor() if is_common and not connection.queries_logged else connection.cursor() as cursor:
+    with _prepared(database) if is_common and not database.queries_logged else database.cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
 
-def _cursor() -> CursorWrapper:
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    driver = connection.connection
+def _prepared(database: BaseDatabaseWrapper) -> CursorWrapper:
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    driver = database.connection
     if driver.prepare_threshold is None:
         # Django turns it off for what it sends itself, and sends that by a cursor which cannot prepare.
         driver.prepare_threshold = 0
-    return CursorWrapper(_Prepared(driver), connection)
+    return CursorWrapper(_Prepared(driver), database)
 
 
 class Columns(Generic[M]):

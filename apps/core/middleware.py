@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.middleware import LoginRequiredMiddleware, get_user
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
@@ -46,7 +46,11 @@ class SignedInUnlessSaid(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if not getattr(view_func, "login_required", True):
             return None
-        return super().process_view(request, view_func, view_args, view_kwargs)
+        refused = super().process_view(request, view_func, view_args, view_kwargs)
+        if refused is None:
+            # Known by now, so that what is asked of them a hundred times goes to them and not to a lazy stand-in.
+            request.user = get_user(request)
+        return refused
 
 
 class HostileInput:

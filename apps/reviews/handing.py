@@ -53,7 +53,6 @@ def hand_over(*, user: User, lease_token: uuid.UUID, to: User, note: str, now: d
 
     Raises LeaseLost, or Conflict when `to` cannot take it (any more).
     """
-    lock_person(user)
     lease = locked_lease(user=user, lease_token=lease_token)
     _assign(lease.task, by=user, to=to, note=note, now=now)
     lease.delete()
@@ -80,7 +79,6 @@ def _assign(task: ReviewTask, *, by: User, to: User, note: str, now: datetime) -
 @transaction.atomic
 def escalate(*, user: User, lease_token: uuid.UUID, note: str, now: datetime) -> None:
     """From this person's desk to whoever is a senior or a manager here. Raises LeaseLost; Conflict for a senior."""
-    lock_person(user)
     lease = locked_lease(user=user, lease_token=lease_token)
     task = lease.task
     if seniors_among(task.workflow_id, [user.pk]):

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 
 from apps.accounts.models import User
 from apps.core.db import ClockTimestamp, Columns, fetch
@@ -43,14 +42,17 @@ _PLACE = f"""
             clock_timestamp() + make_interval(secs => %(seconds)s))
     RETURNING {LEASE.of("reviews_lease")}
 """  # noqa: S608 - our own columns
+_PERSON = "pg_advisory_xact_lock(hashtextextended('reviews_lease_of_person', %(user)s))"
+# The person, then the task, then the lease: what was waited for is read as it is then.
 _LOCKED = f"""
     SELECT lease.expires_at > clock_timestamp(), {LEASE.of("lease")}, {_TASK.of("task")}, {_ITEM.of("item")},
            {_ROUTE.of("route")}, {_DECISION.of("decision")}
-    FROM reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
+    FROM (SELECT {_PERSON}) AS alone
+    CROSS JOIN reviews_lease lease JOIN reviews_reviewtask task ON task.id = lease.task_id
     JOIN items_item item ON item.id = task.item_id
     JOIN items_route route ON route.id = task.route_id
     LEFT JOIN items_decision decision ON decision.id = route.decision_id
-    WHERE lease.token = %(token)s AND lease.user_id = %(user)s FOR UPDATE OF task
+    WHERE lease.token = %(token)s AND lease.user_id = %(user)s FOR UPDATE OF task, lease
 """  # noqa: S608 - our own columns
 
 
@@ -101,10 +103,7 @@ def lock_person(user: User) -> None:
 
     Taken before any task's row, always, so that two tabs wait for each other and never deadlock.
     """
-    fetch(
-        "SELECT pg_advisory_xact_lock(hashtextextended('reviews_lease_of_person', %(user)s))",
-        {"user": user.pk},
-    )
+    fetch(f"SELECT {_PERSON}", {"user": user.pk})
 
 
 def place_lease(*, task_id: int, user: User, workflow: Workflow) -> Lease:
@@ -153,7 +152,6 @@ def _lock_tasks(ids: Collection[int]) -> None:
 @transaction.atomic
 def renew_lease(*, user: User, lease_token: uuid.UUID) -> datetime:
     """The new end. A lease that ran out is renewed too, unless somebody took the task. Raises LeaseLost."""
-    lock_person(user)
     lease = locked_lease(user=user, lease_token=lease_token)
     lease.expires_at = ClockTimestamp() + timedelta(seconds=lease.task.workflow.lease_s)
     lease.save(update_fields=["expires_at"])
@@ -182,7 +180,6 @@ def forget_leases(*, ended_before: datetime) -> None:
 @transaction.atomic
 def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime) -> None:
     """Passes on the task; it comes back to this person only when nobody else can take it. Raises LeaseLost."""
-    lock_person(user)
     lease = locked_lease(user=user, lease_token=lease_token)
     Skip.objects.update_or_create(
         task=lease.task, user=user, defaults={"reason": reason[:300], "created_at": now}
@@ -195,11 +192,18 @@ def skip_task(*, user: User, lease_token: uuid.UUID, reason: str, now: datetime)
 
 
 def locked_lease(*, user: User, lease_token: uuid.UUID) -> Lease:
-    """This person's lease with its task locked, good for one answer. The route and its decision come with the task.
+    """This person's lease, good for one answer: they are locked, as by `lock_person`, and its task. The route and its
+    decision come with the task.
 
-    A lease that ran out counts as long as nobody else took the place. Raises LeaseLost, saying who or what.
+    A lease that ran out counts as long as nobody else took the place. Raises LeaseLost, saying who or what; the person
+    is locked then too.
     """
-    rows = fetch(_LOCKED, {"token": lease_token, "user": user.pk})
+    values = {"token": lease_token, "user": user.pk}
+    rows = fetch(_LOCKED, values)
+    if not rows:
+        # Where there is no lease, nobody was waited for: another request of theirs may be about to give it back.
+        lock_person(user)
+        rows = fetch(_LOCKED, values)
     if not rows:
         raise LeaseLost("This item is no longer on your desk: its hold has ended. Your next item is waiting.")
     is_live, lease = _to_lease(rows[0])
@@ -231,13 +235,9 @@ def _to_lease(row: tuple[Any, ...]) -> tuple[bool, Lease]:
 
 
 def _check_place(lease: Lease) -> None:
-    """Who has it alone and still has it has the place. Else it is read again: while this waited for the task's row,
-    the item may have been called back for a senior."""
-    live = Q(pk=lease.pk) | Q(expires_at__gt=ClockTimestamp())
-    leases = list(Lease.objects.filter(live, task=lease.task_id).select_related("user"))
-    if lease not in leases:
-        raise LeaseLost("This item was called back for a senior to decide. Your next item is waiting.")
-    holders = [each for each in leases if each != lease]
+    """Who has it alone and still has it has the place: of others this reckons with those who have it at this moment."""
+    others = Lease.objects.filter(task=lease.task_id, expires_at__gt=ClockTimestamp()).exclude(pk=lease.pk)
+    holders = list(others.select_related("user"))
     if lease.task.reviews_done + len(holders) >= lease.task.reviews_needed:
         names = ", ".join(holder.user.username for holder in holders)
         raise LeaseLost(f"Your hold on this item ran out, and {names} has it now.")

@@ -74,9 +74,8 @@ def record_review(
     person is a member. Raises LeaseLost, or InvalidInput naming the question that is wrong; then nothing has changed.
     The caller has opened a transaction, and has locked nothing.
     """
-    # Before the task's row, as everything a person does on their desk: of two equal requests one is second.
-    lock_person(user)
     try:
+        # Of two equal requests one is second.
         lease = locked_lease(user=user, lease_token=lease_token)
     except LeaseLost:
         # An answer takes the lease along.

@@ -9,11 +9,12 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.accounts.models import User
+from apps.core.embedded_processes import wait_until
 from apps.reviews.errors import LeaseLost
-from apps.reviews.leases import release_lease, skip_task, take_next_task
+from apps.reviews.leases import lock_person, release_lease, skip_task, take_next_task
 from apps.reviews.models import Lease, Review, ReviewTask, Skip
 from apps.reviews.services import Submitted, SubmittedAnswer, submit_review
 from apps.workflows.models import Workflow
@@ -90,3 +91,27 @@ def test_a_skip_beside_an_answer(workflow: Workflow, rosa: User) -> None:
     skip = partial(skip_task, user=rosa, lease_token=lease.token, reason="", now=NOW)
     at_once(partial(send_or_lose, rosa, lease), partial(or_lose, skip))
     assert Review.objects.count() + Skip.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waited_for_their_other_request_sees_what_it_left(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow)
+    lease = take(rosa, workflow)
+    skip = partial(skip_task, user=rosa, lease_token=lease.token, reason="", now=NOW)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            lock_person(rosa)
+            second = pool.submit(at_once, partial(or_lose, skip))
+            assert wait_until(_somebody_waits, 20)
+            lease.delete()
+        second.result()
+    assert not Skip.objects.exists()
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM pg_locks JOIN pg_database here ON here.oid = database"
+            " WHERE here.datname = current_database() AND locktype = 'advisory' AND NOT granted"
+        )
+        return cursor.fetchone() is not None
