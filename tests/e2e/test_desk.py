@@ -58,6 +58,17 @@ def test_it_says_why_the_item_is_here(demo: Demo, visitors: Visitors) -> None:
     expect(page.locator("button.option.is-suggested")).to_contain_text("Qualified lead")
 
 
+def test_the_options_stand_where_they_stood(demo: Demo, visitors: Visitors) -> None:
+    items = [*demo.post_held("leads", 1, blind=True), *demo.post_held("leads", 1)]
+    desk = Desk(visitors("rosa"))
+    places = []
+    for _, name in reversed(items):
+        desk.expect_item(name)
+        places.append([box.bounding_box() for box in desk.page.locator("button.option").all()])
+        desk.press("3")
+    assert places[0] == places[1]
+
+
 def test_a_blind_item_shows_nothing_of_the_model(demo: Demo, visitors: Visitors) -> None:
     ((item_id, name),) = demo.post_held("leads", 1, blind=True)
     desk = Desk(visitors("rosa"))
@@ -146,7 +157,7 @@ def test_keys_that_scroll_scroll_the_item(demo: Demo, visitors: Visitors) -> Non
     assert page.evaluate(at) == [0, 0]
     page.keyboard.press("End")
     page.keyboard.press("PageDown")
-    page.wait_for_function("scrollY > 0")
+    page.wait_for_function("() => scrollY > 0")
 
 
 def test_a_question_mark_lists_the_keys(demo: Demo, visitors: Visitors) -> None:
@@ -241,3 +252,12 @@ def test_on_a_phone_the_answer_stays_in_reach(demo: Demo, visitors: Visitors) ->
         ".map((each) => each.outerHTML.slice(0, 120))"
     )
     assert small == []
+
+
+def test_on_a_phone_a_panel_opens_with_its_button_in_sight(demo: Demo, visitors: Visitors) -> None:
+    demo.post_held("leads", 1)
+    page = Desk(visitors("rosa", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)).page
+    page.locator("summary", has_text="Cannot tell").tap()
+
+    expect(page.get_by_role("button", name="Save as “cannot tell”")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".else-body:visible input").first).not_to_be_focused()

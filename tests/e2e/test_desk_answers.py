@@ -116,6 +116,17 @@ def test_a_panel_opens_below_and_moves_no_button(demo: Demo, visitors: Visitors,
     assert len(before) == 3
 
 
+def test_a_click_that_opens_a_panel_takes_the_words_at_once(demo: Demo, visitors: Visitors) -> None:
+    ((item_id, _),) = demo.post_held("leads", 1)
+    desk = Desk(visitors("rosa"))
+    desk.page.locator("summary", has_text="New option").click()
+    desk.page.keyboard.type("Partner")
+    desk.press("Enter")
+
+    desk.expect_heard(NEXT)
+    assert told(demo, item_id) == [("intent", "none_of_these", "other", "Partner", True)]
+
+
 def test_an_arabic_option_begins_at_the_right(demo: Demo, visitors: Visitors) -> None:
     demo.post_held("messages-ar", 1)
     option = Desk(visitors("rosa"), "messages-ar").page.locator(".option").first
@@ -140,6 +151,22 @@ def test_several_questions_are_one_pass_of_keys(demo: Demo, several: None, visit
     (kind, urgent) = told(demo, item_id)
     assert kind == ("kind", "none_of_these", None, "Complaint", True)
     assert (urgent[0], urgent[2], urgent[4]) == ("urgent", "true", True)
+
+
+def test_after_cannot_tell_a_digit_is_a_reason_there_too(
+    demo: Demo, several: None, visitors: Visitors
+) -> None:
+    ((item_id, name),) = demo.post_held("several", 1, state=LAMP)
+    desk = Desk(visitors("rosa"), "several")
+    desk.expect_item(name)
+    for key in ("x", "2", "Enter", "1"):
+        desk.press(key)
+
+    desk.expect_heard("Saved. Nothing for you now.")
+    assert [(value, said) for _, _, value, said, _ in told(demo, item_id)] == [
+        (None, "Unreadable"),
+        ("true", ""),
+    ]
 
 
 def test_enter_accepts_only_what_is_asked(demo: Demo, several: None, visitors: Visitors) -> None:
