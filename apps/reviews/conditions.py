@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-# The index `task_queue` answers it.
+# The index `task_queue` answers it. What the queue is filtered by stands in it as well: what does not match is passed
+# over there, without a look at the tasks themselves.
 IN_ORDER = "ORDER BY task.priority DESC, task.place_at, task.item_id"
 OPEN = "task.workflow_id = %(workflow)s AND task.status = 'open'"
 
@@ -15,6 +16,9 @@ SAW = """(task.stage = 'review' AND task.blind AND task.times_opened > 1 AND EXI
     SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id AND event.user_id = %(user)s
         AND event.kind = 'saw_answers'))"""
 FOR_SENIORS = "(task.stage <> 'review' AND NOT %(is_senior)s)"
+# The first part of a task's language, as the index has it: enough to pass over most of what somebody cannot read.
+TONGUE = "split_part(lower(task.language), '-', 1) COLLATE \"C\""
+IN_THEIR_TONGUE = f"{TONGUE} = ANY(%(tongues)s)"
 UNREAD = """(task.language <> '' AND NOT (
     lower(task.language) = ANY(%(languages)s) OR lower(task.language) LIKE ANY(%(variants)s)))"""
 # A hand-over binds while its person is here and has not answered: who left or was deactivated keeps nothing.

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Collate, Lower
 
 from apps.accounts.models import User
@@ -75,7 +76,15 @@ class ReviewTask(models.Model):
     language = models.CharField(
         max_length=35, blank=True, default="", db_default="", help_text="BCP 47; empty: not known"
     )
-    # Kept by a trigger, whoever writes tasks: what people filter the queue by.
+    # Kept by a trigger, whoever writes tasks: what people filter the queue by. Of a blind one nothing the model said.
+    source = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="its item's")
+    reasons = ArrayField(
+        models.TextField(),
+        blank=True,
+        default=list,
+        db_default=[],
+        help_text="codes of its route's; none where blind",
+    )
     suggested = models.CharField(
         max_length=120,
         blank=True,
@@ -124,9 +133,26 @@ class ReviewTask(models.Model):
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            # The desk's question, answered from a partial index however many tasks are done.
+            # The desk's question, answered from a partial index however many tasks are done. Behind the order stands
+            # what the queue is filtered by: what does not match is passed over in the index.
             models.Index(
-                fields=["workflow", "-priority", "place_at", "item"],
+                F("workflow"),
+                F("priority").desc(),
+                F("place_at"),
+                F("item"),
+                Collate(
+                    Func(
+                        Lower("language"),
+                        Value("-"),
+                        Value(1),
+                        function="split_part",
+                        output_field=models.TextField(),
+                    ),
+                    "C",
+                ),
+                F("suggested"),
+                F("source"),
+                F("created_at"),
                 condition=Q(status="open"),
                 name="task_queue",
             ),
@@ -135,18 +161,9 @@ class ReviewTask(models.Model):
                 condition=Q(status="open", assigned_to__isnull=False),
                 name="task_assigned",
             ),
-            # A filter that finds little, or nothing, does not walk the queue for it.
-            models.Index(
-                fields=["workflow", "suggested"],
-                condition=Q(status="open") & ~Q(suggested=""),
-                name="task_suggested",
-            ),
-            models.Index(
-                F("workflow"),
-                Collate(Lower("language"), "C"),
-                condition=Q(status="open"),
-                name="task_language",
-            ),
+            # A reason that few have, or none, is found without the queue. A list of what is new, which every search
+            # would read whole, is not kept.
+            GinIndex(fields=["reasons"], fastupdate=False, condition=Q(status="open"), name="task_reasons"),
             # How people agree with each other is read from the few that several answered.
             models.Index(
                 fields=["workflow", "created_at"], condition=Q(reviews_done__gt=1), name="task_of_several"

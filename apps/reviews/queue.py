@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db import OperationalError, connection
-from psycopg.errors import QueryCanceled
-
 from apps.accounts.models import User
 from apps.core.db import Columns, fetch
-from apps.core.errors import FieldProblem, InvalidInput
 from apps.core.languages import reads
-from apps.items.models import Item
 from apps.reviews import shown
 from apps.reviews.conditions import (
     ANSWERED,
@@ -24,24 +17,22 @@ from apps.reviews.conditions import (
     HANDED_OVER,
     HELD,
     IN_ORDER,
+    IN_THEIR_TONGUE,
     IN_TURN,
     OPEN,
     SAW,
+    TONGUE,
     UNREAD,
 )
 from apps.reviews.models import Lease
+from apps.reviews.searching import bounded, with_text
 from apps.workflows.models import Role, Workflow
 
-LONGEST_SEARCH_S = 5.0
 FEW = 500
-_ROUTE = """EXISTS (SELECT 1 FROM items_route route
-    WHERE route.id = task.route_id AND route.reasons @> %(reason)s::jsonb)"""
 _NEXT = """
     SELECT task.id FROM reviews_reviewtask task WHERE {free} AND {narrowed} {in_order}
     LIMIT 1 FOR UPDATE OF task SKIP LOCKED
 """
-# As the index `task_language` has it.
-_TONGUE = 'lower(task.language) COLLATE "C"'
 LEASE = Columns(Lease)
 _PLACED = f"""
     WITH placed AS (
@@ -155,71 +146,46 @@ class Seeker:
             "is_senior": self.is_senior,
             "languages": [*own, *shorter],
             "variants": [f"{each}-%" for each in own],
+            "tongues": ["", *(_tongue(each) for each in own)],
         }
 
 
+def _tongue(tag: str) -> str:
+    return tag.lower().split("-")[0]
+
+
 def free_for(seeker: Seeker) -> str:
-    return " AND ".join([OPEN, *(f"NOT {bar}" for bar in seeker.bars)])
+    theirs = [IN_THEIR_TONGUE] if seeker.languages else []
+    return " AND ".join([OPEN, *theirs, *(f"NOT {bar}" for bar in seeker.bars)])
 
 
 def matching(workflow: Workflow, wanted: QueueFilter) -> tuple[str, dict[str, Any]]:
     """The filter as a condition, and its values."""
     parts, values = ["TRUE"], dict[str, Any]()
     if wanted.label:
-        parts.append("NOT task.blind AND task.suggested = %(label)s AND task.suggested <> ''")
+        parts.append("NOT task.blind AND task.suggested = %(label)s")
         values["label"] = wanted.label
     if wanted.reason:
         # What the model or the policy said may be asked only where the person may read it.
-        parts.append(f"NOT task.blind AND {_ROUTE}")
-        values["reason"] = json.dumps([{"code": wanted.reason}])
+        parts.append("NOT task.blind AND task.reasons @> ARRAY[%(reason)s]::text[]")
+        values["reason"] = wanted.reason
     if wanted.language:
-        parts.append(f"({_TONGUE} = %(tongue)s OR {_TONGUE} LIKE %(tongues)s)")
-        values |= {"tongue": wanted.language.lower(), "tongues": f"{wanted.language.lower()}-%"}
-    if wanted.source:
+        tag = wanted.language.lower()
         parts.append(
-            "EXISTS (SELECT 1 FROM items_item item WHERE item.id = task.item_id AND item.source = %(source)s)"
+            f"{TONGUE} = %(tongue)s AND (lower(task.language) = %(tag)s OR lower(task.language) LIKE %(tags)s)"
         )
+        values |= {"tongue": _tongue(tag), "tag": tag, "tags": f"{tag}-%"}
+    if wanted.source:
+        parts.append("task.source = %(source)s")
         values["source"] = wanted.source
     if wanted.older_than_h is not None:
-        parts.append("task.created_at <= clock_timestamp() - make_interval(hours => %(hours)s)")
+        parts.append("task.created_at <= statement_timestamp() - make_interval(hours => %(hours)s)")
         values["hours"] = wanted.older_than_h
     if wanted.text:
-        part, more = _with_text(workflow, wanted.text)
+        part, more = with_text(workflow, wanted.text)
         parts.append(part)
         values |= more
     return " AND ".join(parts), values
-
-
-def _with_text(workflow: Workflow, text: str) -> tuple[str, dict[str, Any]]:
-    # Whoever searches for an external id means that item.
-    named = Item.objects.filter(workflow=workflow, external_id=text).values_list("pk", flat=True).first()
-    if named is not None:
-        return "task.item_id = %(named)s", {"named": named}
-    condition = """EXISTS (SELECT 1 FROM items_itemcontent content
-        WHERE content.item_id = task.item_id AND content.text ILIKE %(text)s)"""
-    return condition, {"text": f"%{_literally(text)}%"}
-
-
-def _literally(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-@contextmanager
-def bounded(wanted: QueueFilter, limit_s: float = LONGEST_SEARCH_S) -> Iterator[None]:
-    """A search for words ends after `limit_s`, with InvalidInput. Inside a transaction, which it then ends."""
-    if not wanted.text:
-        yield
-        return
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{limit_s * 1000:.0f}ms"])
-            yield
-            cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
-    except OperationalError as error:
-        if isinstance(error.__cause__, QueryCanceled):
-            sentence = "This search takes too long. Add a word, or another filter."
-            raise InvalidInput(FieldProblem("q", sentence)) from error
-        raise
 
 
 def find_free(seeker: Seeker, wanted: QueueFilter, *, narrowed: str = "TRUE", **more: Any) -> int | None:
@@ -252,12 +218,11 @@ def place_next(seeker: Seeker, wanted: QueueFilter) -> Lease | None:
 def _first_of_turns(seeker: Seeker, wanted: QueueFilter, doing: str) -> tuple[Any, ...] | None:
     """The first row of `doing` with what is found, if there is any: what was handed to this person, else the first
     in order, else what they passed on and nobody else is left to take."""
-    condition, values = matching(seeker.workflow, wanted)
-    few = _few(seeker.workflow, wanted) if wanted.label or wanted.language else None
-    if few is not None:
-        condition, values = f"{condition} AND task.id = ANY(%(few)s)", values | {"few": few}
+    condition, values = narrowing(seeker.workflow, wanted)
+    if values.get("few") == []:
+        return None
     values = seeker.values | values | {"seconds": seeker.workflow.lease_s}
-    for turn in IN_TURN if few != [] else ():
+    for turn in IN_TURN:
         steps = ", ".join(f"({next_sql(seeker, f'{condition} AND {narrowed}')})" for narrowed in turn)
         rows = _ask(wanted, doing.format(found=f"SELECT COALESCE({steps})"), values)
         if rows and rows[0][0] is not None:
@@ -265,13 +230,18 @@ def _first_of_turns(seeker: Seeker, wanted: QueueFilter, doing: str) -> tuple[An
     return None
 
 
-def _few(workflow: Workflow, wanted: QueueFilter) -> list[int] | None:
-    """What has the label and the language, where that is little: then it is looked at, and not the whole queue. None
-    where it is more than FEW, some of which stands near the front."""
-    condition, values = matching(workflow, QueueFilter(label=wanted.label, language=wanted.language))
-    sql = f"SELECT task.id FROM reviews_reviewtask task WHERE {OPEN} AND {condition} LIMIT {FEW + 1}"  # noqa: S608 - our own
-    found = [int(row[0]) for row in fetch(sql, values | {"workflow": workflow.pk}, is_common=False)]
-    return found if len(found) <= FEW else None
+def narrowing(workflow: Workflow, wanted: QueueFilter) -> tuple[str, dict[str, Any]]:
+    """As `matching`. Reasons do not stand in the queue's index: what was held for one is looked up first where it is
+    little, and then that is looked at and not the whole queue. Where it is much, some of it stands near the front."""
+    condition, values = matching(workflow, wanted)
+    if not wanted.reason:
+        return condition, values
+    of_reason, asked = matching(workflow, QueueFilter(reason=wanted.reason))
+    sql = f"SELECT task.id FROM reviews_reviewtask task WHERE {OPEN} AND {of_reason} LIMIT {FEW + 1}"  # noqa: S608 - our own
+    few = [int(row[0]) for row in fetch(sql, asked | {"workflow": workflow.pk}, is_common=False)]
+    if len(few) > FEW:
+        return condition, values
+    return f"{condition} AND task.id = ANY(%(few)s)", values | {"few": few}
 
 
 def next_sql(seeker: Seeker, narrowed: str) -> str:
@@ -302,5 +272,5 @@ def sit_down(user: User, workflow: Workflow, wanted: QueueFilter) -> Sitting | N
 
 def _ask(wanted: QueueFilter, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """What is filtered is planned for what it is filtered by."""
-    with bounded(wanted):
+    with bounded(wanted.text):
         return fetch(sql, values, is_common=not wanted)

@@ -14,7 +14,8 @@ from apps.core.db import ClockTimestamp
 from apps.reviews.conditions import IN_ORDER, OPEN
 from apps.reviews.forms_queue import label_names, reason_names
 from apps.reviews.models import Lease, ReviewTask, TaskEvent
-from apps.reviews.queue import QueueFilter, Seeker, bounded, matching
+from apps.reviews.queue import QueueFilter, Seeker, narrowing
+from apps.reviews.searching import bounded
 from apps.reviews.standing import standing_sql
 from apps.workflows.models import Workflow
 
@@ -121,10 +122,10 @@ def _find(
     in_order: str,
     most: int,
 ) -> list[tuple[int, str]]:
-    condition, values = matching(seeker.workflow, wanted)
+    condition, values = narrowing(seeker.workflow, wanted)
     values = seeker.values | values | dict(place or {})
     found: list[tuple[int, str]] = []
-    with bounded(wanted), connection.cursor() as cursor:
+    with bounded(wanted.text), connection.cursor() as cursor:
         for step in steps if place else ["TRUE"]:
             left = most - len(found)
             if left:

@@ -22,11 +22,14 @@ from apps.reviews.conditions import (
     UNREAD,
 )
 from apps.reviews.models import Lease, ReviewTask
-from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker, bounded, free_for, matching
+from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker, free_for, matching
+from apps.reviews.searching import bounded
 from apps.workflows.models import Workflow
 
 MOST_LOOKED_AT = 10_000
 """Counts are of so many tasks from the front of the queue: nobody plans a day by what lies behind them."""
+MOST_TOLD = 2_000
+"""Of so many an empty desk says why it gets none: it asks again and again, and the first tell it."""
 
 _COUNTS = """
     SELECT standing, count(*), min(held_until) FROM (
@@ -81,17 +84,17 @@ def standing_sql(seeker: Seeker, matches: str) -> str:
 
 
 @transaction.atomic
-def waiting_for(seeker: Seeker, wanted: QueueFilter = EVERYTHING) -> Waiting:
-    """Raises InvalidInput when a search for words takes too long."""
+def waiting_for(seeker: Seeker, wanted: QueueFilter = EVERYTHING, *, most: int = MOST_TOLD) -> Waiting:
+    """Of the first `most` in the queue. Raises InvalidInput when a search for words takes too long."""
     condition, values = matching(seeker.workflow, wanted)
     standing = standing_sql(seeker, condition)
-    sql = _COUNTS.format(standing=standing, open=OPEN, in_order=IN_ORDER, most=MOST_LOOKED_AT)
-    with bounded(wanted), connection.cursor() as cursor:
+    sql = _COUNTS.format(standing=standing, open=OPEN, in_order=IN_ORDER, most=most)
+    with bounded(wanted.text), connection.cursor() as cursor:
         cursor.execute(sql, seeker.values | values)
         found = {standing: (count, until) for standing, count, until in cursor.fetchall()}
     counts = {standing: count for standing, (count, _) in found.items()}
     _, earliest = found.get("held", (0, None))
-    return Waiting(**counts, earliest_free_at=earliest, is_capped=sum(counts.values()) >= MOST_LOOKED_AT)
+    return Waiting(**counts, earliest_free_at=earliest, is_capped=sum(counts.values()) >= most)
 
 
 def left_for(seeker: Seeker, *, most: int = 1_000) -> int:

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.http import PersonRequest
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
-from apps.core.text import whole_number
 from apps.reviews import handing, leases
 from apps.reviews.desk_page import desk_address
 from apps.reviews.forms_queue import (
@@ -25,7 +24,7 @@ from apps.reviews.forms_queue import (
 from apps.reviews.models import ReviewTask
 from apps.reviews.queue import EVERYTHING, QueueFilter, Seeker
 from apps.reviews.queue_page import QueuePage, events_of, queue_page, queue_row
-from apps.reviews.standing import waiting_for
+from apps.reviews.standing import MOST_LOOKED_AT, waiting_for
 from apps.workflows.access import get_workflow_for, is_manager
 from apps.workflows.models import Role, Workflow
 
@@ -45,7 +44,7 @@ def queue(request: PersonRequest, slug: str) -> HttpResponse:
         "form": form,
         "wanted": wanted,
         "page": page,
-        "waiting": waiting_for(seeker),
+        "waiting": waiting_for(seeker, most=MOST_LOOKED_AT),
         "desk": desk_address(workflow, wanted),
         "next": _address(workflow, wanted, "after", page.next_after if page else None),
         "previous": _address(workflow, wanted, "before", page.previous_before if page else None),
@@ -60,12 +59,17 @@ def queue(request: PersonRequest, slug: str) -> HttpResponse:
 def _page(
     request: PersonRequest, seeker: Seeker, form: QueueFilterForm, wanted: QueueFilter
 ) -> QueuePage | None:
-    after, before = (whole_number(request.GET.get(name)) for name in ("after", "before"))
+    after, before = (_task_named(request, name) for name in ("after", "before"))
     try:
         return queue_page(seeker, wanted, after=after, before=before, now=timezone.now())
     except InvalidInput as slow:
         form.add_error("q", slow.problems[0].message)
         return None
+
+
+def _task_named(request: PersonRequest, name: str) -> int | None:
+    given = str(request.GET.get(name, ""))
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
 
 
 def _address(workflow: Workflow, wanted: QueueFilter, name: str, task_id: int | None) -> str:

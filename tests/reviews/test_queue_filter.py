@@ -15,7 +15,8 @@ from apps.core.errors import InvalidInput
 from apps.items.models import Item, ItemContent
 from apps.reviews.forms_queue import filter_of, told_filter
 from apps.reviews.models import ReviewTask
-from apps.reviews.queue import EVERYTHING, FEW, QueueFilter, Seeker, bounded
+from apps.reviews.queue import EVERYTHING, FEW, QueueFilter, Seeker
+from apps.reviews.searching import bounded
 from apps.reviews.standing import waiting_for
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_item, make_task
@@ -44,30 +45,29 @@ def test_each_part_finds_its_own(workflow: Workflow, rosa: User, wanted: dict[st
     make_task(workflow, kind="audit", label="lead", language="en")
     right = make_task(workflow, label="lead", language="de-AT")
     ItemContent.objects.filter(item=right.item).update(text="mit 100% GRÜNEN")
-    Item.objects.filter(pk=right.item_id).update(source="mail", external_id="named-1")
+    Item.objects.filter(pk=right.item_id).update(external_id="named-1")
     ReviewTask.objects.exclude(pk=right.pk).update(created_at=timezone.now() - timedelta(hours=1))
-    ReviewTask.objects.filter(pk=right.pk).update(created_at=timezone.now() - timedelta(hours=3))
+    ReviewTask.objects.filter(pk=right.pk).update(
+        source="mail", created_at=timezone.now() - timedelta(hours=3)
+    )
     assert gets(rosa, workflow, QueueFilter(**wanted)) == right
 
 
-@pytest.mark.parametrize("wanted", [QueueFilter(label="lead"), QueueFilter(language="he")])
-def test_what_finds_nothing_does_not_walk_the_queue(
-    workflow: Workflow, rosa: User, wanted: QueueFilter
-) -> None:
-    make_task(workflow, label="spam", language="en")
+def test_a_reason_that_none_has_does_not_walk_the_queue(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow)
     with CaptureQueriesContext(connection) as asked:
-        assert gets(rosa, workflow, wanted) is None
+        assert gets(rosa, workflow, QueueFilter(reason="model_error")) is None
     assert asked.captured_queries
     assert not [each for each in asked.captured_queries if "SKIP LOCKED" in each["sql"]]
 
 
 def test_few_are_given_in_the_queues_order(workflow: Workflow, rosa: User) -> None:
-    tasks = [make_task(workflow, label="lead", priority=number) for number in (1, 3, 2)]
-    assert gets(rosa, workflow, QueueFilter(label="lead")) == tasks[1]
+    tasks = [make_task(workflow, priority=number) for number in (1, 3, 2)]
+    assert gets(rosa, workflow, QueueFilter(reason="low_confidence")) == tasks[1]
 
 
 def test_many_are_given_in_the_queues_order(workflow: Workflow, rosa: User) -> None:
-    first = make_task(workflow, label="lead")
+    first = make_task(workflow)
     items = [make_item(workflow, f"more-{number}", status="in_review") for number in range(FEW)]
     same = {
         name: getattr(first, name) for name in ("route", "question_set", "kind", "asked", "blind", "due_at")
@@ -76,15 +76,16 @@ def test_many_are_given_in_the_queues_order(workflow: Workflow, rosa: User) -> N
         ReviewTask(item=item, workflow=workflow, place_at=NOW, created_at=NOW, **same) for item in items
     )
     ReviewTask.objects.filter(item=items[7]).update(priority=1)
-    found = gets(rosa, workflow, QueueFilter(label="lead"))
+    found = gets(rosa, workflow, QueueFilter(reason="low_confidence"))
     assert found is not None
     assert found.item == items[7]
 
 
-def test_what_is_answered_blind_carries_no_suggestion(workflow: Workflow) -> None:
+def test_what_is_answered_blind_carries_nothing_the_model_said(workflow: Workflow) -> None:
     for more in ({}, {"blind": True}, {"kind": "audit"}):
         make_task(workflow, label="lead", **more)
-    assert list(ReviewTask.objects.order_by("pk").values_list("suggested", flat=True)) == ["lead", "", ""]
+    found = ReviewTask.objects.order_by("pk").values_list("source", "suggested", "reasons")
+    assert list(found) == [("test", "lead", ["low_confidence"]), ("test", "", []), ("test", "", [])]
 
 
 @pytest.mark.parametrize("wanted", [QueueFilter(label="spam"), QueueFilter(reason="low_confidence")])
@@ -132,7 +133,7 @@ def test_what_cannot_be_read_is_not_everything(workflow: Workflow, query: str) -
 def test_a_search_ends_in_time(workflow: Workflow, rosa: User) -> None:
     seeker = Seeker.of(rosa, workflow)
     assert seeker is not None
-    searching = bounded(QueueFilter(text="x"), limit_s=0.001)
+    searching = bounded("x", limit_s=0.001)
     with pytest.raises(InvalidInput, match="too long"), transaction.atomic(), searching:
         sleep_in_the_database()
 

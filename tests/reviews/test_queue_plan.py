@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from apps.accounts.models import User
 from apps.reviews.conditions import SKIPPED
 from apps.reviews.models import ReviewTask
-from apps.reviews.queue import Seeker, next_sql
+from apps.reviews.queue import QueueFilter, Seeker, matching, next_sql
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
+from tests.reviews.queue_people import read_only
 
 DONE = 3_000
 # So many that sorting them costs more than reading them in order: with one open task both plans cost the same.
@@ -85,3 +87,43 @@ def test_planned_once_it_is_the_same(workflow: Workflow, rosa: User) -> None:
         cursor.execute(f"EXPLAIN (FORMAT JSON, GENERIC_PLAN) {sql}")
         ((explained,),) = cursor.fetchall()
     assert_in_order(explained)
+
+
+def sought_in_the_index(seeker: Seeker, wanted: QueueFilter) -> str:
+    """What is asked of the queue's index, before any task itself is looked at."""
+    condition, values = matching(seeker.workflow, wanted)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+        cursor.execute(
+            f"EXPLAIN (FORMAT JSON) {next_sql(seeker, f'{condition} AND NOT {SKIPPED}')}",
+            seeker.values | values,
+        )
+        ((explained,),) = cursor.fetchall()
+    found = nodes(explained[0]["Plan"])
+    return "".join(node["Index Cond"] for node in found if node.get("Index Name") == "task_queue")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sought"),
+    [
+        (QueueFilter(label="lead"), "suggested"),
+        (QueueFilter(language="de"), "language"),
+        (QueueFilter(source="mail"), "source"),
+        (QueueFilter(older_than_h=2), "created_at"),
+    ],
+)
+def test_what_is_filtered_out_is_passed_over_in_the_index(
+    workflow: Workflow, rosa: User, wanted: QueueFilter, sought: str
+) -> None:
+    fill(workflow)
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    assert sought in sought_in_the_index(seeker, wanted)
+
+
+def test_what_somebody_cannot_read_is_passed_over_in_the_index(workflow: Workflow, rosa: User) -> None:
+    fill(workflow)
+    read_only(rosa, "he-IL")
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    assert "language" in sought_in_the_index(seeker, QueueFilter())

@@ -48,6 +48,15 @@ def test_held_says_when_the_first_is_free(workflow: Workflow, rosa: User, ravi: 
     assert (found.held, found.earliest_free_at) == (1, lease.expires_at)
 
 
+def test_only_the_first_are_told(workflow: Workflow, rosa: User) -> None:
+    for _ in range(3):
+        make_task(workflow)
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    assert waiting_for(seeker, most=2) == Waiting(free=2, is_capped=True)
+    assert not waiting_for(seeker, most=4).is_capped
+
+
 def test_left_is_what_could_be_taken(workflow: Workflow, rosa: User, ravi: User) -> None:
     for _ in range(4):
         make_task(workflow)
