@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import http.client
 import random
@@ -155,7 +156,7 @@ class Reviewer:
             try:
                 line.request(method, self.desk.path + where, body, self._headers())
                 response = line.getresponse()
-                return response.status, response.read().decode()
+                return response.status, _read(response)
             except (http.client.HTTPException, OSError):
                 self._hang_up()
                 if attempt == 2:
@@ -176,6 +177,7 @@ class Reviewer:
             "HX-Request": "true",
             "HX-Target": "desk",
             "Content-Type": "application/x-www-form-urlencoded",
+            "Accept-Encoding": "gzip",
         }
 
     def _connect(self) -> http.client.HTTPConnection:
@@ -186,6 +188,11 @@ class Reviewer:
         if self._line is not None:
             self._line.close()
         self._line = None
+
+
+def _read(response: http.client.HTTPResponse) -> str:
+    body = response.read()
+    return (gzip.decompress(body) if response.headers["Content-Encoding"] == "gzip" else body).decode()
 
 
 def session_of(user: User) -> str:
