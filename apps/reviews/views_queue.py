@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.http import PersonRequest
 from apps.core.errors import Conflict, InvalidInput
 from apps.core.htmx import render
+from apps.core.text import whole_number
 from apps.reviews import handing, leases
 from apps.reviews.desk_page import desk_address
 from apps.reviews.forms_queue import (
@@ -59,17 +60,12 @@ def queue(request: PersonRequest, slug: str) -> HttpResponse:
 def _page(
     request: PersonRequest, seeker: Seeker, form: QueueFilterForm, wanted: QueueFilter
 ) -> QueuePage | None:
-    after, before = (_task_named(request, name) for name in ("after", "before"))
+    after, before = (whole_number(request.GET.get(name)) for name in ("after", "before"))
     try:
         return queue_page(seeker, wanted, after=after, before=before, now=timezone.now())
     except InvalidInput as slow:
         form.add_error("q", slow.problems[0].message)
         return None
-
-
-def _task_named(request: PersonRequest, name: str) -> int | None:
-    given = str(request.GET.get(name, ""))
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
 
 
 def _address(workflow: Workflow, wanted: QueueFilter, name: str, task_id: int | None) -> str:
