@@ -53,6 +53,9 @@ _OTHERS_COULD = """EXISTS (
             SELECT 1 FROM reviews_taskevent event WHERE event.task_id = task.id AND event.user_id = member.user_id
                 AND event.kind = 'saw_answers')))"""
 COMES_BACK = f"({SKIPPED} AND NOT {_OTHERS_COULD})"
+# Asked once and not of each task: most have passed on nothing that is open, and the queue is not walked for it.
+_PASSED_ON = """EXISTS (SELECT 1 FROM reviews_skip own JOIN reviews_reviewtask passed ON passed.id = own.task_id
+    WHERE own.user_id = %(user)s AND passed.workflow_id = %(workflow)s AND passed.status = 'open')"""
 # What was handed to a person first; what they passed on comes back to them when nobody else is left who could take it.
 # Of COALESCE's arguments none is looked at after the first that is something.
-IN_TURN = ((TO_ME, f"NOT {SKIPPED}"), (COMES_BACK,))
+IN_TURN = ((TO_ME, f"NOT {SKIPPED}"), (f"{_PASSED_ON} AND {COMES_BACK}",))

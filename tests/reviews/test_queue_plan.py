@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.reviews.conditions import SKIPPED
+from apps.reviews.conditions import IN_TURN, SKIPPED
 from apps.reviews.models import ReviewTask
 from apps.reviews.queue import QueueFilter, Seeker, matching, next_sql
 from apps.workflows.models import Workflow
@@ -127,3 +127,13 @@ def test_what_somebody_cannot_read_is_passed_over_in_the_index(workflow: Workflo
     seeker = Seeker.of(rosa, workflow)
     assert seeker is not None
     assert "language" in sought_in_the_index(seeker, QueueFilter())
+
+
+def test_the_queue_is_not_walked_for_who_passed_on_nothing(workflow: Workflow, rosa: User) -> None:
+    make_task(workflow)
+    seeker = Seeker.of(rosa, workflow)
+    assert seeker is not None
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN (FORMAT JSON) " + next_sql(seeker, IN_TURN[1][0]), seeker.values)
+        ((explained,),) = cursor.fetchall()
+    assert any("One-Time Filter" in node for node in nodes(explained[0]["Plan"]))
