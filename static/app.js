@@ -98,6 +98,10 @@ function showMessage(text, level = "info") {
 }
 
 document.addEventListener("message", (event) => showMessage(event.detail.text, event.detail.level));
+// A reply that leaves the page as it is has swapped nothing: nothing is announced, and no focus moves.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.xhr.getResponseHeader("HX-Reswap") === "none") event.detail.shouldSwap = false;
+});
 document.addEventListener("htmx:afterSwap", (event) => {
   showLocalTimes(event.detail.elt);
   announce(event.detail.elt.dataset.announce?.trim());

@@ -144,6 +144,14 @@ def test_z_takes_the_last_answer_back(demo: Demo, visitors: Visitors) -> None:
     assert demo.reviews([first_id]) == [(first_id, "rosa")]
 
 
+def test_what_cannot_be_taken_back_says_so_and_stays(demo: Demo, visitors: Visitors) -> None:
+    desk = Desk(visitors("mara"), "documents")
+    desk.press("z")
+
+    desk.expect_heard("You have no answer here to take back.")
+    expect(desk.page.locator("#messages")).to_contain_text("no answer here")
+
+
 def test_keys_that_scroll_scroll_the_item(demo: Demo, visitors: Visitors) -> None:
     state = "\n".join([HELD_TEXT["leads"], *(f"Line {number} of a long mail." for number in range(300))])
     demo.post_held("leads", 1, state=state)
