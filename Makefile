@@ -6,7 +6,8 @@ UPGRADE ?=
 export PORT
 
 RUN := $(PYTHON) apps/config/bootstrap.py run --
-TEST := $(PYTHON) apps/config/bootstrap.py test --
+# What is compiled is kept, even where the shell says otherwise: tests start hundreds of programs.
+TEST := env -u PYTHONDONTWRITEBYTECODE $(PYTHON) apps/config/bootstrap.py test --
 # A core's half of the tests is taken in a row, so that what a module has set up once serves it all. Browser tests are
 # dealt out by the file: each core has a demo of its own, and one that is killed is missed by nobody else.
 BOTH := $(TEST) -m pytest -n 2 --dist worksteal --ignore tests/e2e
