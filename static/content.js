@@ -73,6 +73,7 @@ document.addEventListener("keydown", (event) => {
 // --- guidelines: a panel that stays open from item to item, until the tab is closed ---
 
 const guidelines = () => document.getElementById("guidelines-panel");
+const hasRoom = () => matchMedia("(min-width: 80rem)").matches;
 
 function showGuidelines(isOpen) {
   const panel = guidelines();
@@ -104,15 +105,19 @@ function toggleGuidelines() {
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-toggles-guidelines]")) toggleGuidelines();
 });
+// Where it lies over the answer, Escape takes it away from anywhere but a field, which Escape leaves first.
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target instanceof Element && event.target.closest("#guidelines-panel")) toggleGuidelines();
+  if (event.key !== "Escape" || !(event.target instanceof Element)) return;
+  if (guidelines()?.hidden !== false || document.querySelector("dialog[open]")) return;
+  const isInside = event.target.closest("#guidelines-panel");
+  if (isInside || (!hasRoom() && !event.target.closest("input, select, textarea"))) toggleGuidelines();
 });
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.elt.id === "desk") showGuidelines(!guidelines()?.hidden);
 });
 document.addEventListener("DOMContentLoaded", () => {
   // Where the panel would lie over the item, a page does not begin with it.
-  if (sessionStorage.getItem("guidelines") === "open" && matchMedia("(min-width: 80rem)").matches) showGuidelines(true);
+  if (sessionStorage.getItem("guidelines") === "open" && hasRoom()) showGuidelines(true);
 });
 
 // --- pictures ---

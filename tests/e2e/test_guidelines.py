@@ -39,6 +39,16 @@ def test_it_works(demo: Demo, visitors: Visitors) -> None:
     assert desk.loads == 0
 
 
+def test_escape_takes_them_away_where_they_lie_over_the_answer(demo: Demo, visitors: Visitors) -> None:
+    demo.post_held("leads", 1)
+    page = Desk(visitors("rosa", viewport={"width": 1100, "height": 800})).page
+    page.keyboard.press("g")
+    panel = page.get_by_role("complementary", name="Guidelines")
+    expect(panel).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+
+
 def test_they_are_written_with_a_preview(visitors: Visitors) -> None:
     page = visitors("mara")
     page.goto("/w/leads/settings/guidelines/text/?question=intent&option=spam")
