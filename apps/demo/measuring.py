@@ -184,7 +184,8 @@ def grow_queue(bench: Bench, *, open_tasks: int, first_copy: int) -> int:
     _copy(Decision, decisions, numbers, id=f"s.id {new}", item_id=f"s.item_id {new}")
     moved = {"id": f"s.id {new}", "item_id": f"s.item_id {new}"}
     _copy(Route, routes, numbers, **moved, decision_id=f"s.decision_id {new}")
-    _copy(ReviewTask, tasks, numbers, **moved, route_id=f"s.route_id {new}")
+    # Whoever holds the original holds no copy.
+    _copy(ReviewTask, tasks, numbers, **moved, route_id=f"s.route_id {new}", held_until="NULL")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return first_copy + copies

@@ -25,9 +25,10 @@ def test_it_works(tmp_path: Path) -> None:
         "90",
         "--rounds",
         "5",
+        # Nine reviewers answer twenty each to warm up, then five: most has to be left open.
         "--tasks",
-        "60",
-        "200",
+        "500",
+        "600",
         "--import-rows",
         "600",
         "--replay-rows",
@@ -55,7 +56,7 @@ def test_it_works(tmp_path: Path) -> None:
     assert figures["decisions"]["ratio"] > 0
     assert figures["decisions"]["pipeline"]["items_per_s"] > 0
     within = [each["open_tasks"] for each in figures["desk"] if "p50_ms" in each]
-    assert [there >= least for there, least in zip(within, (60, 200), strict=True)] == [True] * 2
+    assert [there >= least for there, least in zip(within, (500, 600), strict=True)] == [True] * 2
     assert all(each["eight_labels_per_s"] > 0 for each in figures["desk"] if "p50_ms" not in each)
     assert not list((tmp_path / "bench").glob("postgres"))
 
