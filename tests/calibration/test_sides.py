@@ -203,13 +203,13 @@ def run(workflow: Workflow) -> CalibrationRun:
     return run_calibration(workflow=workflow, trigger=CalibrationRun.Trigger.ASKED, user=None, now=NOW)
 
 
-SURE = [CHECKED] * 600 + [UNCHECKED] * 5_400 + [HELD] * 240
+SURE = [CHECKED] * 600 + [UNCHECKED] * 2_400 + [HELD] * 240
 
 
 def test_it_works(workflow: Workflow) -> None:
     insert(workflow, SURE)
     entry, result = side(look(workflow), "true")
-    assert items(entry, "audited") == (6_000, 600, 0)
+    assert items(entry, "audited") == (3_000, 600, 0)
     assert items(entry, "reviewed") == (240, 240, 0)
     assert (result["outcome"], min(result["certified"])) == ("certified", 0.5)
     assert "95% confidence at most 5%" in result["sentence"]
@@ -313,7 +313,7 @@ def test_limits_are_proposed_and_keep_their_certificate(workflow: Workflow, mara
     activate(policy=draft, user=mara, now=NOW)
     assert (look(workflow).hold.high, items(side(look(workflow), "true")[0], "audited")) == (
         0.5,
-        (6_000, 600, 0),
+        (3_000, 600, 0),
     )
     with pytest.raises(Conflict, match="these limits already"):
         propose_limits(workflow=workflow, question="money", user=mara, now=NOW)
