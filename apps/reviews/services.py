@@ -21,7 +21,7 @@ from apps.reviews.leases import lock_for, lock_person, locked_lease, place_lease
 from apps.reviews.models import Answer, Lease, Review, ReviewTask
 from apps.reviews.queue import Seeker
 from apps.reviews.settling import (
-    record_answers,
+    count_review,
     reopen,
     saw_answers,
     seniors_among,
@@ -116,7 +116,8 @@ def _record(
         return settle_at_once(lease, review, answers, verdict, questions, now=now)
     review.revision = Review.objects.filter(task=task, user=review.user_id).count() + 1
     review.save()
-    record_answers(task, review, Answer.objects.bulk_create(answers), questions, now=now)
+    Answer.objects.bulk_create(answers)
+    count_review(task, review, questions, now=now)
     # After the task's row: what goes with the lease reckons with the new numbers.
     lease.delete()
     return None

@@ -23,8 +23,8 @@ from apps.workflows.models import Membership, Question, Role
 
 __all__ = [
     "MAY_DECIDE",
+    "count_review",
     "label_to_act_on",
-    "record_answers",
     "reopen",
     "saw_answers",
     "seniors_among",
@@ -77,15 +77,10 @@ def votes_of(answers: Iterable[Answer]) -> dict[str, str | None]:
     return {each.question.key: each.value for each in answers if each.kind != Answer.Kind.CANNOT_TELL}
 
 
-def record_answers(
-    task: ReviewTask,
-    review: Review,
-    answers: Collection[Answer],
-    questions: Mapping[str, Question],
-    *,
-    now: datetime,
+def count_review(
+    task: ReviewTask, review: Review, questions: Mapping[str, Question], *, now: datetime
 ) -> None:
-    """Counts a review that was just written, and settles the task when no more are needed.
+    """Counts a review that was just written with its answers, and settles the task when no more are needed.
 
     `questions` are all of the task's version, by key.
     """

@@ -1,6 +1,6 @@
 """The usual answer, one opinion that tells what was asked, written by one statement: it is what reviewers wait for.
 
-It writes what `settling.record_answers` and `services.submit_review` write for such a task, no more and no less.
+It writes what `settling.count_review` and `services.submit_review` write for such a task, no more and no less.
 """
 
 from __future__ import annotations
