@@ -54,9 +54,9 @@ def test_escalated_by_keys(demo: Demo, visitors: Visitors) -> None:
 
 
 def test_an_item_is_taken_from_the_list(demo: Demo, visitors: Visitors) -> None:
+    page = visitors("rosa")  # first: who signs in is led to the desk, and has an item open
     (_, first), (_, second) = demo.post_held("leads", 2)
     Desk(visitors("ravi")).expect_item(first)
-    page = visitors("rosa")
     page.goto(QUEUE)
     expect(page.get_by_role("row", name=first)).to_contain_text("ravi has it open")
     page.get_by_role("button", name=f"Take {second}").click()
