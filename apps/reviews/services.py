@@ -148,7 +148,7 @@ def _check_repeats(first: Review, answers: Mapping[str, SubmittedAnswer], note: 
     given = _to_answers(first, questions, known)
     stored = first.answers.select_related("question")
     if len(known) < len(answers) or (_told(stored), first.note) != (_told(given), note):
-        raise LeaseLost("You have answered this item already, otherwise than now: the first one counts.")
+        raise LeaseLost("You have already answered this item, and differently. Your first answer counts.")
 
 
 def _questions_of(task: ReviewTask) -> dict[str, Question]:
@@ -253,6 +253,8 @@ def undo_last_review(*, user: User, workflow: Workflow, now: datetime) -> Lease:
     verdict = verdict_of(task)
     if verdict.stage != Stage.REVIEW and not seniors_among(workflow.pk, [user.pk]):
         raise NothingToUndo("The item is a senior’s to decide now, so your answer stays as it is.")
+    if verdict.stage == Stage.REVIEW and last.is_adjudication and task.blind and user.pk in saw_answers(task):
+        raise NothingToUndo("Other rules for opinions are in force since, so your decision stays as it is.")
     reopen(task, last, verdict, now=now)
     return place_lease(task_id=task.pk, user=user, workflow=workflow)
 
