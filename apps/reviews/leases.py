@@ -86,8 +86,12 @@ def take_task(*, user: User, workflow: Workflow, task_id: int) -> Lease:
     held = Lease.objects.filter(
         user=user, task=task_id, task__workflow=workflow, expires_at__gt=ClockTimestamp()
     )
-    if held.update(acquired_at=ClockTimestamp()):
-        return held.get()
+    if held.exists():
+        # Its task before it: who calls the item back has the one and wants the other.
+        _lock_tasks([task_id])
+        if not held.update(acquired_at=ClockTimestamp()):
+            raise Conflict(why_not(seeker, workflow, task_id))
+        return Lease.objects.get(user=user, task=task_id)
     leases = _of(user)
     _lock_surplus(leases)
     found = (

@@ -20,6 +20,7 @@ from apps.reviews.content import CameIn, came_in
 from apps.reviews.keys import Keys, keys_from
 from apps.reviews.marking import shown_rules
 from apps.reviews.models import Lease, Review, ReviewTask
+from apps.reviews.settling import saw_answers
 from apps.routing.explain import explain, explain_blind
 from apps.routing.maps import map_probabilities
 from apps.workflows.models import Question, Workflow
@@ -132,13 +133,17 @@ def desk_task(lease: Lease, *, workflow: Workflow | None = None, searched: str =
         ),
         chances=chances,
         reasons=tuple(explain_blind() if task.blind else _reasons(task, questions)),
-        adjudication=adjudication_of(task, questions)
-        if task.stage == ReviewTask.Stage.ADJUDICATION
-        else None,
+        adjudication=adjudication_of(task, questions) if _decides(lease, task) else None,
         has_events=has_events,
         can_escalate=not may_decide,
         keys=keys_from(own_keys),
     )
+
+
+def _decides(lease: Lease, task: ReviewTask) -> bool:
+    """Whether it was put on this desk to be decided. Who had it before that, and whose hold has ended by it, still has
+    a page that asks for the item."""
+    return task.stage == ReviewTask.Stage.ADJUDICATION and lease.user_id in saw_answers(task)
 
 
 def _to_task(values: Iterator[Any], workflow: Workflow | None) -> ReviewTask:

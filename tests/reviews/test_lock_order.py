@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.db import connection, transaction
 
 from apps.accounts.models import User
+from apps.core.embedded_processes import wait_until
 from apps.core.errors import Conflict
 from apps.reviews.leases import forget_leases, place_lease, release_lease, take_task
 from apps.reviews.models import Lease, ReviewRules, ReviewTask
@@ -42,6 +45,27 @@ def test_it_works(workflow: Workflow, rosa: User, ravi: User) -> None:
         at_once(partial(take_or_leave, rosa, other), partial(take_or_leave, ravi, one))
         assert [Lease.objects.filter(user=user).count() for user in (rosa, ravi)] == [2, 2]
         Lease.objects.all().delete()
+
+
+def somebody_waits() -> bool:
+    """For what this very transaction has locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        return cursor.fetchone() is not None
+
+
+def test_taken_once_more_while_it_is_called_back(workflow: Workflow, rosa: User) -> None:
+    task = make_task(workflow)
+    hold(rosa, task)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            ReviewTask.objects.select_for_update().get(pk=task.pk)
+            again = pool.submit(at_once, partial(take_or_leave, rosa, task))
+            assert wait_until(somebody_waits, 20)
+            Lease.objects.all().delete()
+        assert again.result() == [None]
 
 
 def test_a_page_left_while_a_colleagues_answer_calls_the_item_back(

@@ -10,9 +10,10 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.core.errors import Conflict
+from apps.reviews.errors import NothingToUndo
 from apps.reviews.handing import assign, escalate, people_for
 from apps.reviews.leases import place_lease, release_lease, skip_task, take_next_task, take_task
-from apps.reviews.models import Label, ReviewRules, ReviewTask, TaskEvent
+from apps.reviews.models import Label, Lease, ReviewRules, ReviewTask, TaskEvent
 from apps.reviews.queue import QueueFilter, Seeker
 from apps.reviews.services import undo_last_review
 from apps.reviews.standing import Waiting, waiting_for
@@ -20,6 +21,7 @@ from apps.workflows.models import Workflow
 from tests.conftest import SignIn
 from tests.factories import NOW, make_task
 from tests.insights.answered import answer, cannot_tell
+from tests.reviews.desk_forms import submit
 from tests.reviews.queue_people import gets, token_of
 
 SOON = NOW + timedelta(seconds=5)
@@ -123,3 +125,29 @@ def test_what_is_not_blind_hid_nothing(workflow: Workflow, rosa: User, mara: Use
     lease = take_next_task(user=mara, workflow=workflow)
     assert lease is not None
     assert lease.task_id == task.pk
+
+
+def test_whose_hold_another_decision_ended_does_not_see_it(
+    workflow: Workflow, rosa: User, ravi: User, mara: User, signed_in: SignIn
+) -> None:
+    task = make_task(workflow, reviews_wanted=2)
+    leases = [place_lease(task_id=task.pk, user=user, workflow=workflow) for user in (rosa, ravi)]
+    escalate(user=rosa, lease_token=leases[0].token, note="A threat?", now=NOW)
+    answer(mara, task, "lead")
+    # What is wrong with an answer is told beside its item.
+    page = submit(signed_in(ravi), leases[1].token, intent="o:spam", note="n" * 10_001).content.decode()
+    assert task.item.external_id in page
+    assert "mara" not in page
+
+
+def test_a_decision_stays_that_other_rules_leave_to_reviewers(
+    workflow: Workflow, rosa: User, ravi: User, mara: User
+) -> None:
+    ReviewRules.objects.create(workflow=workflow, consensus="unanimous", created_at=NOW)
+    task = make_task(workflow, reviews_wanted=2)
+    for user, value in ((rosa, "lead"), (ravi, "spam"), (mara, "spam")):
+        answer(user, task, value)
+    ReviewRules.objects.create(workflow=workflow, consensus="majority", created_at=SOON)
+    with pytest.raises(NothingToUndo, match="rules"):
+        undo_last_review(user=mara, workflow=workflow, now=SOON)
+    assert not Lease.objects.exists()
