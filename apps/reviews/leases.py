@@ -83,9 +83,8 @@ def take_task(*, user: User, workflow: Workflow, task_id: int) -> Lease:
     """This very task, now theirs and on top of their desk. Raises Conflict, saying who or what is in the way."""
     lock_person(user)
     seeker = Seeker.of(user, workflow)
-    held = Lease.objects.filter(
-        user=user, task=task_id, task__workflow=workflow, expires_at__gt=ClockTimestamp()
-    )
+    theirs = Lease.objects.filter(user=user, task=task_id, expires_at__gt=ClockTimestamp())
+    held = theirs.filter(task__workflow=workflow, task__status=ReviewTask.Status.OPEN)
     if held.exists():
         # Its task before it: who calls the item back has the one and wants the other.
         _lock_tasks([task_id])

@@ -68,6 +68,14 @@ def test_taken_once_more_while_it_is_called_back(workflow: Workflow, rosa: User)
         assert again.result() == [None]
 
 
+def test_taken_once_more_when_it_was_taken_out_of_the_queue(workflow: Workflow, rosa: User) -> None:
+    task = make_task(workflow)
+    hold(rosa, task)
+    ReviewTask.objects.filter(pk=task.pk).update(status="cancelled", closed_at=NOW)
+    with pytest.raises(Conflict, match="taken out of the queue"):
+        take_task(user=rosa, workflow=workflow, task_id=task.pk)
+
+
 def test_a_page_left_while_a_colleagues_answer_calls_the_item_back(
     workflow: Workflow, rosa: User, ravi: User, mara: User
 ) -> None:
