@@ -53,7 +53,7 @@ def test_another_answer_under_the_same_hold_is_not_called_saved(
     make_task(workflow)
     lease = take(rosa, workflow)
     send(rosa, lease)
-    with pytest.raises(LeaseLost, match="first one counts"):
+    with pytest.raises(LeaseLost, match="first answer counts"):
         send(rosa, lease, value, note)
     assert Review.objects.get().answers.get().value == "spam"
 
