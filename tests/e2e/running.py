@@ -44,7 +44,7 @@ class Demo:
 
     def api(self, workflow: str) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.tokens[workflow]}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=20, trust_env=False)
+        return httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=60, trust_env=False)
 
     def post(self, workflow: str, items: Sequence[dict[str, Any]]) -> list[int]:
         """The ids of new items; people get them in this order, those of a later call before them all."""
