@@ -30,20 +30,21 @@ from apps.workflows.models import Role, Workflow
 
 FEW = 500
 _NEXT = """
-    SELECT task.id FROM reviews_reviewtask task WHERE {free} AND {narrowed} {in_order}
+    SELECT {chosen} FROM reviews_reviewtask task WHERE {free} AND {narrowed} {in_order}
     LIMIT 1 FOR UPDATE OF task SKIP LOCKED
 """
 LEASE = Columns(Lease)
+# The desk shows the task's row as it was locked, whole: read beside it, it would be as it was when the statement began.
 _PLACED = f"""
-    WITH placed AS (
+    WITH found AS MATERIALIZED ({{found}}), placed AS (
         INSERT INTO reviews_lease (task_id, user_id, token, acquired_at, expires_at)
-        SELECT found.id, %(user)s, gen_random_uuid(), clock_timestamp(),
+        SELECT (found.task).id, %(user)s, gen_random_uuid(), clock_timestamp(),
                clock_timestamp() + make_interval(secs => %(seconds)s)
-        FROM ({{found}}) AS found (id) WHERE found.id IS NOT NULL
+        FROM found WHERE (found.task).id IS NOT NULL
         RETURNING {LEASE.of("reviews_lease")}
     )
     SELECT {LEASE.of("placed")}, {shown.COLUMNS}
-    FROM placed JOIN reviews_reviewtask task ON task.id = placed.task_id {shown.BESIDE_TASK}
+    FROM placed CROSS JOIN found CROSS JOIN LATERAL (SELECT (found.task).*) AS task {shown.BESIDE_TASK}
 """  # noqa: S608 - our own columns
 MEMBER = "member.role, member.is_senior, desk.languages"
 MEMBERS = """workflows_membership member
@@ -200,7 +201,7 @@ def find_free(seeker: Seeker, wanted: QueueFilter, *, narrowed: str = "TRUE", **
 
 def find_next(seeker: Seeker, wanted: QueueFilter) -> int | None:
     """As `find_free`, what was handed to this person first, and what they skipped last."""
-    found = _first_of_turns(seeker, wanted, "{found}")
+    found = _first_of_turns(seeker, wanted, "SELECT (found.task).id FROM ({found}) AS found")
     return int(found[0]) if found and found[0] is not None else None
 
 
@@ -223,8 +224,10 @@ def _first_of_turns(seeker: Seeker, wanted: QueueFilter, doing: str) -> tuple[An
         return None
     values = seeker.values | values | {"seconds": seeker.workflow.lease_s}
     for turn in IN_TURN:
-        steps = ", ".join(f"({next_sql(seeker, f'{condition} AND {narrowed}')})" for narrowed in turn)
-        rows = _ask(wanted, doing.format(found=f"SELECT COALESCE({steps})"), values)
+        steps = ", ".join(
+            f"({next_sql(seeker, f'{condition} AND {narrowed}', chosen='task')})" for narrowed in turn
+        )
+        rows = _ask(wanted, doing.format(found=f"SELECT COALESCE({steps}) AS task"), values)
         if rows and rows[0][0] is not None:
             return rows[0]
     return None
@@ -244,8 +247,8 @@ def narrowing(workflow: Workflow, wanted: QueueFilter) -> tuple[str, dict[str, A
     return f"{condition} AND task.id = ANY(%(few)s)", values | {"few": few}
 
 
-def next_sql(seeker: Seeker, narrowed: str) -> str:
-    return _NEXT.format(free=free_for(seeker), narrowed=narrowed, in_order=IN_ORDER)
+def next_sql(seeker: Seeker, narrowed: str, *, chosen: str = "task.id") -> str:
+    return _NEXT.format(chosen=chosen, free=free_for(seeker), narrowed=narrowed, in_order=IN_ORDER)
 
 
 @dataclass(frozen=True, slots=True)
