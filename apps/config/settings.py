@@ -278,7 +278,10 @@ LOGGING = {
             "foreign_pre_chain": _log_fields,
             "processors": [
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.dict_tracebacks,
+                # Without local variables: they hold passwords, notes and what customers write.
+                structlog.processors.ExceptionRenderer(
+                    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+                ),
                 structlog.processors.JSONRenderer(),
             ],
         }
