@@ -18,10 +18,9 @@ def log_of(message: str) -> str:
         raise RuntimeError(f"with {len(secret)} letters")
     except RuntimeError:
         record = logging.LogRecord("apps", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
-    configured = settings.LOGGING["formatters"]["json"]
-    return (
-        logging.config.DictConfigurator({"version": 1}).configure_formatter(dict(configured)).format(record)
-    )
+    formatters: Any = settings.LOGGING["formatters"]
+    make = logging.config.DictConfigurator({"version": 1}).configure_formatter
+    return str(make(dict(formatters["json"])).format(record))
 
 
 def test_it_works() -> None:
