@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from apps.accounts.models import User
 from apps.core.embedded_processes import wait_until
@@ -18,7 +18,7 @@ from apps.reviews.services import SubmittedAnswer, submit_review
 from apps.workflows.models import Workflow
 from tests.factories import NOW, make_task
 from tests.insights.answered import answer
-from tests.reviews.test_two_tabs import at_once, or_lose
+from tests.reviews.test_two_tabs import at_once, or_lose, somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 6
@@ -45,15 +45,6 @@ def test_it_works(workflow: Workflow, rosa: User, ravi: User) -> None:
         at_once(partial(take_or_leave, rosa, other), partial(take_or_leave, ravi, one))
         assert [Lease.objects.filter(user=user).count() for user in (rosa, ravi)] == [2, 2]
         Lease.objects.all().delete()
-
-
-def somebody_waits() -> bool:
-    """For what this very transaction has locked."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-        )
-        return cursor.fetchone() is not None
 
 
 def test_taken_once_more_while_it_is_called_back(workflow: Workflow, rosa: User) -> None:

@@ -40,6 +40,15 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         return list(pool.map(run, calls))
 
 
+def somebody_waits() -> bool:
+    """For what this very transaction has locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        return cursor.fetchone() is not None
+
+
 def take(user: User, workflow: Workflow) -> Lease:
     lease = take_next_task(user=user, workflow=workflow)
     assert lease is not None
@@ -102,16 +111,7 @@ def test_who_waited_for_their_other_request_sees_what_it_left(workflow: Workflow
         with transaction.atomic():
             lock_person(rosa)
             second = pool.submit(at_once, partial(or_lose, skip))
-            assert wait_until(_somebody_waits, 20)
+            assert wait_until(somebody_waits, 20)
             lease.delete()
         second.result()
     assert not Skip.objects.exists()
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT 1 FROM pg_locks JOIN pg_database here ON here.oid = database"
-            " WHERE here.datname = current_database() AND locktype = 'advisory' AND NOT granted"
-        )
-        return cursor.fetchone() is not None
