@@ -25,11 +25,16 @@ document.addEventListener("keydown", (event) => {
   showClashes();
 });
 
+function takeWritten(field, text) {
+  field.value = text.trim().slice(-1).toLowerCase();
+  showClashes();
+}
+
 for (const field of fields) {
   field.addEventListener("focus", () => field.select());
   // What an on-screen keyboard writes without naming a key.
-  field.addEventListener("input", () => {
-    field.value = field.value.trim().slice(-1).toLowerCase();
-    showClashes();
-  });
+  field.addEventListener("input", () => takeWritten(field, field.value));
+  // A key pressed before this ran stands beside the one it is to replace.
+  const early = field.value.replace(field.defaultValue, "");
+  if (early.length === 1 && early.length + field.defaultValue.length === field.value.length) takeWritten(field, early);
 }

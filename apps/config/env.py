@@ -57,7 +57,7 @@ VARIABLES = (
     Variable("LOG_LEVEL", "INFO", "DEBUG, INFO, WARNING or ERROR"),
     Variable("PORT", "8000", "port of the web server"),
     Variable("BIND", "127.0.0.1", "address the web server listens on"),
-    Variable("WEB_PROCESSES", "2", "web processes, 1 to 64; one a core serves most people at once"),
+    Variable("WEB_PROCESSES", "3", "web processes, 1 to 64; best is one more than there are cores"),
     Variable("WEB_THREADS", "8", "threads of each web process, 1 to 64; each keeps one database connection"),
     Variable(
         "METRICS_TOKEN",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import Visitors
 from tests.e2e.desk import NEXT, Desk, Keyboard
@@ -20,8 +21,11 @@ def usual_keys(demo: Demo) -> Iterator[None]:
     demo.query("DELETE FROM reviews_deskpreferences")
 
 
-def preferences(visitors: Visitors) -> Page:
+def preferences(visitors: Visitors, held: list[Route] | None = None) -> Page:
+    """With `held`, the page's script waits there until it is let go."""
     page = visitors("rosa")
+    if held is not None:
+        page.route("**/preferences*.js", lambda route: held.append(route))
     page.goto("/w/leads/review/")
     page.get_by_label("Signed in as rosa").click()
     page.get_by_role("link", name="Keys and languages").click()
@@ -47,6 +51,18 @@ def test_it_works(demo: Demo, visitors: Visitors) -> None:
     desk.expect_item(third)
     desk.expect_heard("Skipped. Next item.", NEXT)
     assert demo.reviews([second_id]) == [(second_id, "rosa")]
+
+
+def test_a_key_pressed_before_the_script_came_counts(demo: Demo, visitors: Visitors) -> None:
+    held: list[Route] = []
+    page = preferences(visitors, held)
+    field = page.get_by_label("Option 3")
+    field.press("j")
+    expect(field).to_have_value(re.compile("^(j3|3j)$"))
+    held.pop().continue_()
+
+    page.wait_for_load_state()
+    expect(field).to_have_value("j")
 
 
 def test_a_key_taken_twice_is_seen_at_once_and_refused(demo: Demo, visitors: Visitors) -> None:
