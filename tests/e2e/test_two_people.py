@@ -147,17 +147,23 @@ def test_the_figures_go_on_while_an_item_stands_there(demo: Demo, visitors: Visi
         expect(left).to_have_text(str(before - 2))  # one is answered, one is on ravi's desk
 
 
-def test_the_last_minute_of_a_hold_is_counted_down(demo: Demo, visitors: Visitors) -> None:
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_last_minute_of_a_hold_is_counted_down_and_moves_nothing(
+    demo: Demo, visitors: Visitors, width: int
+) -> None:
     ((_, name),) = demo.post_held("leads", 1)
-    page = visitors("rosa")
+    page = visitors("rosa", viewport={"width": width, "height": 844})
     page.clock.install()
     rosa = Desk(page)
     hold = page.locator("#hold")
     expect(hold).to_be_hidden()
+    item = page.locator(".desk-item")
+    place = item.bounding_box()
     page.route("**/review/renew/", lambda route: route.abort())
     page.clock.fast_forward("04:30")
     expect(hold).to_contain_text("Held for you for")
     expect(page).to_have_title(re.compile("^Your hold ends"))
+    assert item.bounding_box() == place
     page.unroute("**/review/renew/")
     rosa.press("Shift")
 
