@@ -25,7 +25,7 @@ def test_it_works(tmp_path: Path) -> None:
         "90",
         "--rounds",
         "5",
-        # Nine reviewers answer twenty each to warm up, then five: most has to be left open.
+        # Nine reviewers answer five each to warm up, then five: most has to be left open.
         "--tasks",
         "500",
         "600",

@@ -25,10 +25,10 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from apps.config.bootstrap import find_chromium
 from tests.e2e.running import ROOT, Demo, outer_environment, wait_for
 
 START_S = 300
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -86,8 +86,7 @@ def ready(about: Path, port: int, process: subprocess.Popen[bytes], log: Path) -
 
 
 def chromium() -> str:
-    named = os.environ.get("CHROMIUM")
-    found = named or next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    found = find_chromium(os.environ.get("CHROMIUM", ""))
     assert found, "Chromium is not here: `make test` installs it, or set CHROMIUM to its path."
     return found
 
