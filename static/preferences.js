@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 function takeWritten(field, text) {
-  field.value = text.trim().slice(-1).toLowerCase();
+  field.value = text.trim().slice(-1).toLowerCase() || (text && "Space");
   showClashes();
 }
 
