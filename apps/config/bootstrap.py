@@ -27,7 +27,7 @@ LOCKS = {
     "test": ".requirements-test.lock",
 }  # each later one holds all of the earlier
 OLDEST = (3, 11)
-WINDOWLESS = "chromium-headless-shell"
+WINDOWLESS = "chromium-headless-shell"  # a third of the processor for each page
 CHROMIUM_NAMES = (WINDOWLESS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ANOTHERS = (
     f"{ROOT / '.venv'} was made by another user and cannot be used or changed by this one: run as that user, or "
@@ -172,37 +172,21 @@ def find_chromium(named: str) -> str | None:
 
 
 def ensure_chromium(named: str) -> str:
-    """The program `named`, or the system's. Root gets one from Debian's packages where there is none, and in a
-    container also where there is only one with windows: that takes three times as long for each page."""
+    """The program `named`, or the system's; with none of it, root gets it from Debian's packages."""
     found = find_chromium(named)
-    is_good = found is not None and (named or Path(found).name == WINDOWLESS or is_somebodys_machine())
-    if not is_good and os.geteuid() == 0 and shutil.which("apt-get"):
-        try:
-            _install_chromium()
-        except CannotContinue as error:
-            if found is None:
-                raise
-            say(f"{error} {found} will do, more slowly.")
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        say("Installing Chromium for the browser tests from this system's packages …")
+        _apt_get("update", limit_s=180)
+        package = WINDOWLESS if ends_well(["apt-cache", "show", WINDOWLESS]) else "chromium"
+        # fonts-noto-core: without it Arabic is drawn as boxes.
+        _apt_get("install", "--yes", "--no-install-recommends", package, "fonts-noto-core", limit_s=600)
         found = find_chromium(named)
     if found is None:
         raise CannotContinue(
-            "The browser tests need Chromium: install it (Debian: apt-get install chromium fonts-noto-core), or "
+            f"The browser tests need Chromium: install it (Debian: apt-get install {WINDOWLESS} fonts-noto-core), or "
             "name its program in CHROMIUM."
         )
     return found
-
-
-def _install_chromium() -> None:
-    say("Installing Chromium for the browser tests from this system's packages …")
-    _apt_get("update", limit_s=180)
-    package = WINDOWLESS if ends_well(["apt-cache", "show", WINDOWLESS]) else "chromium"
-    # fonts-noto-core: without it Arabic is drawn as boxes.
-    _apt_get("install", "--yes", "--no-install-recommends", package, "fonts-noto-core", limit_s=600)
-
-
-def is_somebodys_machine() -> bool:
-    """Whether systemd runs it: no container of our own, so that nothing is put in what is there already."""
-    return Path("/run/systemd/system").exists()
 
 
 def ensure_dovecot() -> None:
@@ -211,7 +195,7 @@ def ensure_dovecot() -> None:
     Not on a machine that systemd runs: there Debian's package would start a mail server open to the network.
     """
     is_there = shutil.which("dovecot", path=os.environ.get("PATH", "") + ":/usr/sbin")
-    if is_there or os.geteuid() != 0 or not shutil.which("apt-get") or is_somebodys_machine():
+    if is_there or os.geteuid() != 0 or not shutil.which("apt-get") or Path("/run/systemd/system").exists():
         return
     say("Installing Dovecot for the mailbox tests from this system's packages …")
     _apt_get("update", limit_s=180)

@@ -77,7 +77,7 @@ def measure_desk_over_http(bench: Bench, desk: Desk, *, answers: int) -> dict[st
         "measured": (
             f"submit until the next item is there, over HTTP to gunicorn with {_processes()} processes, "
             f"the reviewers on the same machine; one reviewer, then {EIGHT} at once, each after as many answers that "
-            "are not counted"
+            "are not counted, and after ANALYZE"
         ),
     }
 
@@ -85,8 +85,7 @@ def measure_desk_over_http(bench: Bench, desk: Desk, *, answers: int) -> dict[st
 def _work_steadily(desk: Desk, people: Sequence[User], answers: int) -> tuple[float, list[float]]:
     """Labels a second and every wait in seconds, after as many answers that are not counted: reviewers work for hours.
 
-    PostgreSQL plans for the rows it counted last. By itself it counts once a minute, far more often than reviews
-    grow from none to thousands elsewhere.
+    PostgreSQL plans for the rows it counted last, which here were none a moment ago; in use it counts once a minute.
     """
     together = [Reviewer(desk, session_of(person), seed=n) for n, person in enumerate(people)]
     work_together(together, limit_s=LIMIT_S, most=answers, habits=False)
